@@ -1,0 +1,11 @@
+export * from "./bounds.js";
+export * from "./draw.js";
+export * from "./errors.js";
+export * from "./events.js";
+export * from "./fleet.js";
+export * from "./ids.js";
+export * from "./outcome.js";
+export * from "./request.js";
+export * from "./resources.js";
+export { byteLength, clip } from "./text.js";
+export * from "./times.js";

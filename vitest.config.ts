@@ -1,0 +1,30 @@
+import { defineConfig } from "vitest/config";
+
+/** `holdfast-source` makes a package resolve to its TypeScript, so tests need no build of it. */
+const resolve = { conditions: ["holdfast-source"] };
+const ssr = { resolve: { conditions: ["holdfast-source", "node", "import", "module", "default"] } };
+
+/** Files of these projects share one engine and one Redis and run one after another. */
+const outside = {
+  globalSetup: ["test/support/world.ts"],
+  fileParallelism: false,
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  retry: 0,
+};
+
+export default defineConfig({
+  test: {
+    projects: [
+      { resolve, ssr, test: { name: "house", include: ["test/house/**/*.test.ts"], retry: 0 } },
+      {
+        resolve,
+        ssr,
+        test: { name: "unit", include: ["packages/*/src/**/*.test.ts", "apps/*/src/**/*.test.ts"], retry: 0 },
+      },
+      { resolve, ssr, test: { name: "integration", include: ["test/integration/**/*.test.ts"], ...outside } },
+      { resolve, ssr, test: { name: "faults", include: ["test/faults/**/*.test.ts"], ...outside } },
+      { resolve, ssr, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...outside } },
+    ],
+  },
+});
