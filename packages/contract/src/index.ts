@@ -3,6 +3,7 @@ export * from "./draw.js";
 export * from "./errors.js";
 export * from "./events.js";
 export * from "./fleet.js";
+export * from "./guest-frames.js";
 export * from "./ids.js";
 export * from "./outcome.js";
 export * from "./request.js";
