@@ -1,0 +1,55 @@
+/** Reads an image recipe: a strict JSON file, so that a misspelt key never passes unseen. */
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+
+const DIRECTORY = join(import.meta.dirname, "recipes");
+
+const isText = (value) => typeof value === "string" && value !== "";
+const isTexts = (value) => Array.isArray(value) && value.every(isText);
+const isTextMap = (value) => typeof value === "object" && value !== null && Object.values(value).every(isText);
+
+const KEYS = {
+  image: { check: isText },
+  /** Debian packages; what they depend on comes along. */
+  packages: { check: isTexts },
+  /** Packages, real or virtual, that are left out although something depends on them. */
+  without: { check: isTexts, fallback: [] },
+  /** Paths removed after unpacking; `*` stands for one whole segment. */
+  drop: { check: isTexts, fallback: [] },
+  /** Link path to target. */
+  links: { check: isTextMap, fallback: {} },
+  /** File path to content. */
+  files: { check: isTextMap, fallback: {} },
+  /** File path to the folder whose `.crt` files it joins. */
+  bundles: { check: isTextMap, fallback: {} },
+  /** A multi-call program and the folder that gets a link for each thing it can do. */
+  applets: { check: (value) => isText(value?.of) && isText(value?.into), fallback: null },
+  env: { check: isTextMap, fallback: {} },
+  /** Budget of the unpacked layer, in 10^6 bytes. */
+  size_mb_max: { check: (value) => Number.isInteger(value) && value > 0 },
+};
+
+function parse(name, text) {
+  const given = JSON.parse(text);
+  const unknown = Object.keys(given).filter((key) => !(key in KEYS));
+  if (unknown.length > 0) throw new Error(`recipe ${name}: unknown key ${unknown.join(", ")}`);
+  const recipe = { name };
+  for (const [key, { check, fallback }] of Object.entries(KEYS)) {
+    if (given[key] !== undefined && !check(given[key])) throw new Error(`recipe ${name}: ${key} is not valid`);
+    if (given[key] === undefined && fallback === undefined) throw new Error(`recipe ${name}: ${key} is missing`);
+    recipe[key] = given[key] ?? fallback;
+  }
+  return recipe;
+}
+
+export function recipeNames() {
+  return readdirSync(DIRECTORY)
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => basename(file, ".json"))
+    .sort();
+}
+
+export function readRecipe(name) {
+  if (!recipeNames().includes(name)) throw new Error(`no recipe ${name}; there are: ${recipeNames().join(", ")}`);
+  return parse(name, readFileSync(join(DIRECTORY, `${name}.json`), "utf8"));
+}
