@@ -5,6 +5,7 @@ export * from "./events.js";
 export * from "./fleet.js";
 export * from "./guest-frames.js";
 export * from "./ids.js";
+export * from "./image-list.js";
 export * from "./outcome.js";
 export * from "./request.js";
 export * from "./resources.js";
