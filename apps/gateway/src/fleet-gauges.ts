@@ -1,0 +1,64 @@
+import type { Metrics } from "@holdfast/chassis";
+import { AMOUNT_KEYS, type HostView } from "@holdfast/contract";
+import type { Ledger } from "@holdfast/ledger";
+import { SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
+
+export interface FleetSources {
+  readonly ledger: Pick<Ledger, "hosts" | "ping">;
+  readonly queue: Pick<TaskQueue, "counts">;
+}
+
+/** A scrape that waits longer than this for Redis reports the ledger as down. */
+const READ_DEADLINE_MS = 2_000;
+
+function gaugesOf(metrics: Metrics) {
+  const gauge = (name: string, help: string, labels: readonly string[] = []) => metrics.gauge({ name, help, labels });
+  return {
+    ledger_up: gauge("holdfast_ledger_up", "1 if the ledger answered this scrape, else 0."),
+    jobs: gauge("holdfast_queue_jobs", "Jobs of the shared queue by state.", ["state"]),
+    hosts: gauge("holdfast_hosts", "Registered hosts by state of their engine.", ["engine"]),
+    boots: gauge("holdfast_boots", "Boots by state.", ["state"]),
+    limits: gauge("holdfast_fleet_limit", "Sum of the hosts' limits by amount.", ["amount"]),
+    reserved: gauge("holdfast_fleet_reserved", "Sum of what is reserved by amount.", ["amount"]),
+  };
+}
+
+function sumOf(hosts: readonly HostView[], pick: (host: HostView) => number): number {
+  return hosts.reduce((sum, host) => sum + pick(host), 0);
+}
+
+/** Registers gauges of the fleet that are read from the ledger at each scrape. They hold no ids. */
+export function registerFleetGauges(metrics: Metrics, sources: FleetSources): void {
+  const gauges = gaugesOf(metrics);
+
+  async function read(): Promise<void> {
+    if (!(await sources.ledger.ping(READ_DEADLINE_MS))) throw new Error("the ledger did not answer");
+    const [counts, hosts] = await Promise.all([sources.queue.counts(SHARED_QUEUE), sources.ledger.hosts.list()]);
+    for (const state of ["waiting", "active", "parked"] as const) gauges.jobs.set(counts[state], { state });
+    const healthy = hosts.filter((host) => host.engine_healthy).length;
+    gauges.hosts.set(healthy, { engine: "healthy" });
+    gauges.hosts.set(hosts.length - healthy, { engine: "sick" });
+    const boots = hosts.flatMap((host) => host.boots);
+    for (const state of ["LIVE", "DRAINING", "DEAD"] as const) {
+      gauges.boots.set(boots.filter((boot) => boot.state === state).length, { state });
+    }
+    for (const amount of AMOUNT_KEYS) {
+      gauges.limits.set(
+        sumOf(hosts, (host) => host.limits[amount]),
+        { amount },
+      );
+      gauges.reserved.set(
+        sumOf(hosts, (host) => host.reserved[amount]),
+        { amount },
+      );
+    }
+  }
+
+  metrics.onCollect(async () => {
+    const up = await read().then(
+      () => 1,
+      () => 0,
+    );
+    gauges.ledger_up.set(up);
+  });
+}
