@@ -1,1 +1,4 @@
+export * from "./heal-delivery.js";
+export { deriveTaskId, jobIdOf } from "./job-codec.js";
+export { openTaskQueue } from "./open-task-queue.js";
 export * from "./task-queue.js";

@@ -2,7 +2,8 @@
  * BullMQ as transport and visibility, never as truth: a job is an envelope around ids, or a plain producer's request.
  */
 import type { BootId, Outcome, TaskName } from "@holdfast/contract";
-import type { Delivery, Promotion } from "@holdfast/ledger";
+import type { Delivery, Ledger, Promotion } from "@holdfast/ledger";
+import type { Queue } from "bullmq";
 
 /** The shared queue every producer may use. */
 export const SHARED_QUEUE = "tasks";
@@ -34,13 +35,16 @@ export interface ConsumeOptions {
   onNotice?(notice: { readonly event: string; readonly [field: string]: unknown }): void;
 }
 
-/** Fetches only while slots are free. */
+/** Fetches only while slots are free. It starts with none: the first setSlots() starts the fetch. */
 export interface Consumer {
-  /** Jobs that may be under way at once from now on; 0 pauses the fetch. */
+  /**
+   * Jobs that may be under way at once from now on, those that are already included; 0 pauses the fetch.
+   * A fetch that was waiting when the number fell may still bring one job more: it is handed over like any other.
+   */
   setSlots(slots: number): void;
-  /** Stops fetching; jobs under way go on. */
+  /** setSlots(0): stops fetching; jobs under way go on. */
   pause(): void;
-  /** Ends within `deadline_ms` whatever Redis does. */
+  /** Waits for the jobs under way, `deadline_ms` at most, and ends by then whatever Redis does. */
   close(deadline_ms: number): Promise<void>;
   /** Monotonic milliseconds since the last fetch that returned; input of the watchdog. */
   idleMs(): number;
@@ -54,15 +58,31 @@ export interface QueueCounts {
   readonly parked: number;
 }
 
+/** The queue as Bull Board takes it. */
+export type BoardQueue = Queue;
+
+export interface TaskQueueOptions {
+  /** Gives the connections; the queue's own are ended by close(). */
+  readonly ledger: Pick<Ledger, "connection">;
+  /** First part of BullMQ's keys; BullMQ's own default, so that any producer reaches the queue without settings. */
+  readonly prefix?: string;
+  /** How long a call waits for Redis before it throws LEDGER_UNAVAILABLE. Default 10,000. */
+  readonly fail_fast_ms?: number;
+}
+
+/** Every call but consume() and close() throws LEDGER_UNAVAILABLE within `fail_fast_ms` where Redis is away. */
 export interface TaskQueue {
-  /** Adds the job of a delivery. Repeating it changes nothing. */
+  /** Adds the job of a delivery. Repeating it changes nothing; a delivery in a plain producer's job needs none. */
   deliver(delivery: Delivery): Promise<void>;
-  /** Wakes parked jobs ahead of new ones; a job that is not parked any more is left alone. */
+  /**
+   * Wakes parked jobs ahead of new ones, the first named first. One that woke by itself and waits again is moved
+   * ahead likewise; any other job is left alone.
+   */
   promote(promotions: readonly Promotion[]): Promise<void>;
   state(queue: string, job_id: string): Promise<JobState>;
   counts(queue: string): Promise<QueueCounts>;
   consume(options: ConsumeOptions): Promise<Consumer>;
   /** The BullMQ queue behind `tasks`, for Bull Board. */
-  boardQueue(): unknown;
+  boardQueue(): BoardQueue;
   close(): Promise<void>;
 }

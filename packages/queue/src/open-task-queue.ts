@@ -1,0 +1,152 @@
+/** The task queue over BullMQ: one connection for all queues, and one pair more for each consumer. */
+import type { Delivery, Promotion } from "@holdfast/ledger";
+import { Queue } from "bullmq";
+import { boundedCall } from "./bounded-call.js";
+import { openConsumer } from "./consumer.js";
+import type { QueueConnection } from "./fetching-worker.js";
+import { encodeDelivery, jobIdOf } from "./job-codec.js";
+import { type Consumer, type JobState, SHARED_QUEUE, type TaskQueue, type TaskQueueOptions } from "./task-queue.js";
+
+const DEFAULT_PREFIX = "bull";
+const DEFAULT_FAIL_FAST_MS = 10_000;
+/** Queues of boots come and go under names that are never used again. */
+const QUEUES_OPEN_MAX = 64;
+/** BullMQ writes an event for each change of a job whether anyone reads them or not. */
+const EVENTS_KEPT = 1000;
+const CLOSE_DEADLINE_MS = 2_000;
+/** Replies of BullMQ's scripts. */
+const NOT_DELAYED = -3;
+
+export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
+  const { ledger, prefix = DEFAULT_PREFIX, fail_fast_ms = DEFAULT_FAIL_FAST_MS } = options;
+  const connection = ledger.connection("queue");
+  connection.on("error", () => {});
+  const queues = openQueues(connection, prefix);
+  const consumers = new Set<Consumer>();
+
+  async function deliver(delivery: Delivery): Promise<void> {
+    if (delivery.job_id !== jobIdOf(delivery, delivery.delivery)) return;
+    const { name, data, opts } = encodeDelivery(delivery);
+    await queues.get(delivery.queue).add(name, data, opts);
+  }
+
+  /** Backwards, since each takes the head: the first named ends ahead. */
+  async function promote(promotions: readonly Promotion[]): Promise<void> {
+    for (const promotion of promotions.toReversed()) {
+      await promoteJob(connection, queues.get(promotion.queue), promotion.job_id);
+    }
+  }
+
+  return {
+    deliver: (delivery) => boundedCall(fail_fast_ms, () => deliver(delivery)),
+    promote: (promotions) => boundedCall(fail_fast_ms, () => promote(promotions)),
+    state: (queue, job_id) =>
+      boundedCall(fail_fast_ms, async () => jobStateOf(await queues.get(queue).getJobState(job_id))),
+    counts: (queue) =>
+      boundedCall(fail_fast_ms, async () => {
+        const counts = await queues.get(queue).getJobCounts("wait", "prioritized", "active", "delayed");
+        return {
+          waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
+          active: counts.active ?? 0,
+          parked: counts.delayed ?? 0,
+        };
+      }),
+    consume: async (wanted) => {
+      const consumer = openConsumer({ connection: ledger.connection("consumer"), prefix }, wanted);
+      consumers.add(consumer);
+      return {
+        ...consumer,
+        close: async (deadline_ms) => {
+          await consumer.close(deadline_ms);
+          consumers.delete(consumer);
+        },
+      };
+    },
+    boardQueue: () => queues.get(SHARED_QUEUE),
+    close: async () => {
+      await Promise.all([...consumers].map((consumer) => consumer.close(CLOSE_DEADLINE_MS)));
+      consumers.clear();
+      connection.disconnect();
+    },
+  };
+}
+
+interface OpenQueues {
+  get(name: string): Queue;
+}
+
+function openQueues(connection: QueueConnection, prefix: string): OpenQueues {
+  const open = new Map<string, Queue>();
+
+  function create(name: string): Queue {
+    const skipMetasUpdate = name !== SHARED_QUEUE;
+    const streams = { events: { maxLen: EVENTS_KEPT } };
+    const queue = new Queue(name, { connection, prefix, skipMetasUpdate, streams });
+    queue.on("error", () => {});
+    return queue;
+  }
+
+  return {
+    get: (name) => {
+      const queue = open.get(name) ?? create(name);
+      open.delete(name);
+      open.set(name, queue);
+      const [oldest] = open.keys();
+      if (open.size > QUEUES_OPEN_MAX && oldest !== undefined) {
+        open
+          .get(oldest)
+          ?.close()
+          .catch(() => {});
+        open.delete(oldest);
+      }
+      return queue;
+    },
+  };
+}
+
+/**
+ * BullMQ puts a promoted job behind all that wait; a change of priority with `lifo` moves it to their head.
+ * A worker that fetches it between the two only has its stored priority set again.
+ */
+async function promoteJob(connection: QueueConnection, queue: Queue, jobId: string): Promise<void> {
+  const backend = queue.getBackend();
+  const woken = await replyOf(backend.promote(jobId));
+  if (woken === NOT_DELAYED && !(await waitsAgain(connection, queue, jobId))) return;
+  await replyOf(backend.changePriority(jobId, 0, true));
+}
+
+/** Fetched before and not finished. Read from the job's own hash: the lists may be long. */
+async function waitsAgain(connection: QueueConnection, queue: Queue, jobId: string): Promise<boolean> {
+  const [started, finished] = await connection.hmget(queue.toKey(jobId), "ats", "finishedOn");
+  return Number(started ?? 0) > 0 && !finished;
+}
+
+/** 0, or the negative code of a script's refusal: the job is gone, or not in the state that was looked for. */
+async function replyOf(call: Promise<unknown>): Promise<number> {
+  try {
+    await call;
+    return 0;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && typeof error.code === "number") return error.code;
+    throw error;
+  }
+}
+
+/** BullMQ's words for a job's state in ours. */
+export function jobStateOf(state: string): JobState {
+  switch (state) {
+    case "waiting":
+    case "prioritized":
+    case "waiting-children":
+      return "waiting";
+    case "active":
+      return "active";
+    case "delayed":
+      return "parked";
+    case "completed":
+    case "failed":
+      return "finished";
+    default:
+      return "gone";
+  }
+}
