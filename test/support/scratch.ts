@@ -1,0 +1,41 @@
+/** Folders of a test run, named after the process that owns them, so that a later run can clear what a killed one left. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const PREFIX = "holdfast-test-";
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A fresh folder; whoever made it removes it. */
+export function scratchFolder(what: string): string {
+  return mkdtempSync(join(tmpdir(), `${PREFIX}${what}-${process.pid}-`));
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Ends programs that work in a folder whose owner is gone, and removes the folder. */
+export function clearAbandoned(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = name.startsWith(PREFIX) ? name.match(/-([0-9]+)-[^-]*$/)?.[1] : undefined;
+    if (owner === undefined || isAlive(Number(owner))) continue;
+    const folder = join(tmpdir(), name);
+    for (const pid of readdirSync("/proc").filter((entry) => /^[0-9]+$/.test(entry))) {
+      if (commandLine(pid).includes(folder)) process.kill(Number(pid), "SIGKILL");
+    }
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
