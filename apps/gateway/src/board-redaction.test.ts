@@ -37,9 +37,10 @@ describe("a job on the board", () => {
   });
 
   it("shows our own delivery by its ids", () => {
-    const data = { workspace_id: "default", task_id: "task_1", delivery: 2 };
+    const ids = { workspace_id: "default", task_id: "task_1", delivery: 2 };
+    const data = { holdfast: 1, ...ids };
 
-    expect(summarizeData(data)).toEqual({ kind: "delivery", ...data });
+    expect(summarizeData(data)).toEqual({ kind: "delivery", ...ids });
     expect(nameOf({ data, name: MARKUP })).toBe("delivery");
   });
 
