@@ -17,7 +17,8 @@ function countTests(phase, report) {
     passed += file.assertionResults.filter((test) => test.status === "passed").length;
     for (const test of broken) fail(`${phase}: ${test.fullName}`);
     // A file that cannot be loaded has no test that could fail.
-    if (file.status === "failed" && broken.length === 0) fail(`${phase}: ${file.name.replace(`${process.cwd()}/`, "")}`);
+    if (file.status === "failed" && broken.length === 0)
+      fail(`${phase}: ${file.name.replace(`${process.cwd()}/`, "")}`);
   }
 }
 

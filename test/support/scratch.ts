@@ -1,4 +1,4 @@
-/** Folders of a test run, named after the process that owns them, so that a later run can clear what a killed one left. */
+/** Folders of a test run, named after their owner's process, so that a later run can clear what a killed one left. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
