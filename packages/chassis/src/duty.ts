@@ -6,6 +6,8 @@ import type { Metrics } from "./metrics.js";
 export interface Duty {
   readonly name: string;
   readonly every_ms: number;
+  /** After failures the next pass comes later, this many periods at most. Default 8; 1 never waits longer. */
+  readonly back_off_periods_max?: number;
   /** One pass. Returns counts of what it did. Never runs twice at once. */
   runOnce(): Promise<Record<string, number>>;
 }
@@ -23,7 +25,6 @@ export interface DutyDeps {
   readonly clock?: Clock;
 }
 
-/** After failures the next pass comes later, this many periods at most. */
 const BACK_OFF_PERIODS_MAX = 8;
 
 function metersOf(metrics: Metrics) {
@@ -78,7 +79,7 @@ export function startDuty(duty: Duty, deps: DutyDeps): RunningDuty {
     const began = clock.monotonicMs();
     pass = runPass().then(() => {
       pass = null;
-      const period = duty.every_ms * Math.min(2 ** failures, BACK_OFF_PERIODS_MAX);
+      const period = duty.every_ms * Math.min(2 ** failures, duty.back_off_periods_max ?? BACK_OFF_PERIODS_MAX);
       schedule(poked && failures === 0 ? 0 : Math.max(0, period - (clock.monotonicMs() - began)));
     });
   }
