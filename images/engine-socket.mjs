@@ -59,5 +59,7 @@ export async function loadImage(socketPath, built) {
   if (after === null || after.RootFS?.Layers?.[0] !== built.layer) {
     throw new Error(`the engine took the archive of ${built.image} but shows another image under that name`);
   }
+  // The one it replaced has lost its name; it stays while a container uses it.
+  if (before !== null) await engineCall(socketPath, "DELETE", `/images/${before.Id}`);
   return "loaded";
 }

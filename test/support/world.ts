@@ -2,7 +2,8 @@
  * The world of tests that need one: a Redis, an engine with our images, the built agent.
  * Tests read HOLDFAST_TEST_REDIS_URL and HOLDFAST_TEST_ENGINE_SOCKET; what stood outside before stands afterwards.
  */
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { foreignCensus } from "./census.js";
 import { engineCall } from "./engine-call.js";
@@ -28,10 +29,15 @@ async function findEngine(): Promise<string> {
   throw new Error(`no Docker Engine answers at ${socket}: run ./scripts/setup, then ./scripts/engine start`);
 }
 
+function run(program: string, ...args: string[]): void {
+  const ended = spawnSync(program, args, { cwd: ROOT, encoding: "utf8" });
+  if (ended.status !== 0) throw new Error(`${args.join(" ")} failed: ${ended.stderr ?? ended.error?.message}`);
+}
+
+/** Quick when nothing changed: the agent and the images are kept from the last time. */
 function prepare(socket: string): void {
-  const run = (program: string, args: string[]) => execFileSync(program, args, { cwd: ROOT, stdio: "pipe" });
-  run("npm", ["run", "--silent", "build:agent"]);
-  run(process.execPath, ["images/build.mjs", "--socket", socket]);
+  if (existsSync(join(ROOT, "packages/guest/agent/build.mjs"))) run("npm", "run", "--silent", "build:agent");
+  run(process.execPath, "images/build.mjs", "--socket", socket);
 }
 
 /** Runs once before the files of a project; what it returns runs once after them, also when tests failed. */

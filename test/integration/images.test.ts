@@ -1,0 +1,85 @@
+/** Images of the recipes: the same id wherever they are built, within their budget, and holding what the list asks. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseImageList } from "@holdfast/contract";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { engineAsk } from "../support/engine-call.js";
+import { scratchFolder } from "../support/scratch.js";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const ENGINE_SOCKET = "HOLDFAST_TEST_ENGINE_SOCKET";
+const SOCKET = process.env[ENGINE_SOCKET] ?? "";
+
+let cache: string;
+beforeAll(() => {
+  cache = scratchFolder("images");
+});
+afterAll(() => rmSync(cache, { recursive: true, force: true }));
+
+/** One line of the builder a recipe: name, id, size, where it came from, what the engine did. */
+function build(cacheName: string, ...args: string[]): string[][] {
+  const env = { ...process.env, HOLDFAST_CACHE: join(cache, cacheName) };
+  const text = execFileSync(process.execPath, ["images/build.mjs", ...args], {
+    cwd: ROOT,
+    env,
+    encoding: "utf8",
+    stdio: "pipe",
+  });
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => line.split("  "));
+}
+
+const idsOf = (lines: string[][]) => Object.fromEntries(lines.map(([image, id]) => [image, id]));
+
+describe("image recipes", () => {
+  it("give the same image ids when everything is built twice from nothing", () => {
+    const first = build("first", "--no-load");
+    const second = build("second", "--no-load");
+
+    expect(first.map(([image]) => image)).toEqual(["holdfast/empty:1", "holdfast/python:3.11-1", "holdfast/shell:1"]);
+    expect([...first, ...second].map(([, , , from]) => from)).toEqual(Array(6).fill("built"));
+    expect(idsOf(second)).toEqual(idsOf(first));
+  });
+
+  it("are taken from the cache and from the engine when nothing changed", () => {
+    build("first", "--socket", SOCKET, "shell", "empty");
+    const again = build("first", "--socket", SOCKET, "shell", "empty");
+
+    expect(again.map(([, , , from, engine]) => [from, engine])).toEqual(Array(2).fill(["cached", "present"]));
+  });
+
+  it("reach the engine under the id that was computed before any engine saw them", async () => {
+    for (const [image, id] of build("first", "--socket", SOCKET)) {
+      const found = (await engineAsk(SOCKET, "GET", `/images/${image}/json`)) as {
+        Id: string;
+        Config: { Volumes: unknown; User: string; Entrypoint: unknown };
+      };
+      expect(found.Id).toBe(id);
+      expect(found.Config.Volumes).toBeNull();
+      expect(found.Config.User).toBe("");
+      expect(found.Config.Entrypoint).toBeNull();
+    }
+  });
+
+  it("refuse a name that no recipe has", () => {
+    expect(() => build("first", "--no-load", "pyhton")).toThrow(/no recipe pyhton; there are: empty, python, shell/);
+  });
+
+  it("leave no half-built folder behind", () => {
+    expect(existsSync(join(cache, "first", "images"))).toBe(true);
+    const left = execFileSync("find", [cache, "-name", ".building-*"], { encoding: "utf8" });
+    expect(left).toBe("");
+  });
+});
+
+describe("images/allow.json", () => {
+  it("lists every image that a recipe makes, by a tag that is not latest", () => {
+    const list = parseImageList(readFileSync(join(ROOT, "images", "allow.json"), "utf8"));
+    expect(list.images.map(({ image }) => image).sort()).toEqual(
+      Object.keys(idsOf(build("first", "--no-load"))).sort(),
+    );
+  });
+});
