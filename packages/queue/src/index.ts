@@ -1,3 +1,4 @@
+export { boundedCall } from "./bounded-call.js";
 export * from "./heal-delivery.js";
 export { deriveTaskId, jobIdOf } from "./job-codec.js";
 export { openTaskQueue } from "./open-task-queue.js";

@@ -1,0 +1,131 @@
+/** The SDK for producers: submit, watch, outcome, cancel. */
+import {
+  HoldfastError,
+  type HostView,
+  type Outcome,
+  type SandboxView,
+  type StreamItem,
+  type TaskRequestInput,
+  type TaskView,
+} from "@holdfast/contract";
+import { type Ledger, openLedger } from "@holdfast/ledger";
+import { boundedCall, openTaskQueue, type TaskQueue } from "@holdfast/queue";
+import { awaitOutcome, type OutcomeOptions } from "./await-outcome.js";
+import { type Cancelled, cancelTask } from "./cancel.js";
+import { type Submitted, submitTask } from "./submit.js";
+import { nameOf, type TaskRef, workspaceOf } from "./task-names.js";
+
+const DEFAULT_FAIL_FAST_MS = 4_000;
+const DEFAULT_LIST_LIMIT = 50;
+
+export interface ClientOptions {
+  readonly redis_url: string;
+  /** First part of the ledger's keys; default `holdfast`. */
+  readonly prefix?: string;
+  /** First part of BullMQ's keys; default `bull`. */
+  readonly queue_prefix?: string;
+  /** How long a call waits for Redis before it throws LEDGER_UNAVAILABLE. Default 4,000. */
+  readonly fail_fast_ms?: number;
+}
+
+export interface EventOptions {
+  /** Last sequence the reader has; 0, the default, is from the start. */
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface ListOptions {
+  readonly workspace_id?: string;
+  /** Default 50. */
+  readonly limit?: number;
+}
+
+/**
+ * A connection of a producer to its fleet. Every call throws a HoldfastError with a `code` of the closed list:
+ * LEDGER_UNAVAILABLE within `fail_fast_ms` where Redis is away, INVALID_REQUEST with the `field` at fault,
+ * TASK_NOT_FOUND for an unknown task.
+ */
+export interface HoldfastClient {
+  /**
+   * Accepts a task and puts its delivery on the queue. Give a `task_id` to make a repetition after a lost reply
+   * safe: the same request under it is the same task, another one throws TASK_CONFLICT. Where none was given,
+   * a LEDGER_UNAVAILABLE names the drawn one in its evidence. A fleet's refusal throws with the fleet's code.
+   */
+  submit(input: TaskRequestInput): Promise<Submitted>;
+  /** Waits for the task's end. Output text is null once its retention has passed. */
+  outcome(task: TaskRef, options?: { readonly signal?: AbortSignal }): Promise<Outcome>;
+  /** Null where the task has not ended within `wait_ms`. */
+  outcome(task: TaskRef, options: OutcomeOptions): Promise<Outcome | null>;
+  status(task: TaskRef): Promise<TaskView>;
+  /**
+   * The task's events after `after`, to its terminal one. Survives reconnects; `sequence` of the last event is the
+   * cursor to resume from, here or in another process. Trimmed history is told as a `gap`.
+   */
+  events(task: TaskRef, options?: EventOptions): AsyncIterable<StreamItem>;
+  /** `cancelled` is final; `requested` means that the worker is told and the outcome follows. Safe to repeat. */
+  cancel(task: TaskRef): Promise<Cancelled>;
+  /** Newest first. */
+  list(options?: ListOptions): Promise<TaskView[]>;
+  hosts(): Promise<HostView[]>;
+  sandboxes(): Promise<SandboxView[]>;
+  close(): Promise<void>;
+}
+
+/** Opens a client. Throws LEDGER_UNAVAILABLE where Redis cannot be reached within `fail_fast_ms`. */
+export async function openClient(options: ClientOptions): Promise<HoldfastClient> {
+  const { redis_url, prefix, queue_prefix, fail_fast_ms = DEFAULT_FAIL_FAST_MS } = options;
+  const ledger = await openLedger({
+    url: redis_url,
+    role: "client",
+    fail_fast_ms,
+    ...(prefix === undefined ? {} : { prefix }),
+  });
+  const queue = openTaskQueue({
+    ledger,
+    fail_fast_ms,
+    ...(queue_prefix === undefined ? {} : { prefix: queue_prefix }),
+  });
+  return clientOver({ ledger, queue, fail_fast_ms });
+}
+
+interface ClientDeps {
+  readonly ledger: Ledger;
+  readonly queue: TaskQueue;
+  readonly fail_fast_ms: number;
+}
+
+function clientOver({ ledger, queue, fail_fast_ms }: ClientDeps): HoldfastClient {
+  const { tasks, events } = ledger;
+
+  async function outcome(task: TaskRef, options: { readonly signal?: AbortSignal }): Promise<Outcome>;
+  async function outcome(task: TaskRef, options?: OutcomeOptions): Promise<Outcome | null>;
+  async function outcome(task: TaskRef, options: OutcomeOptions = {}): Promise<Outcome | null> {
+    const ended = await awaitOutcome({ tasks, events, fail_fast_ms }, nameOf(task), options);
+    if (!ended && options.wait_ms === undefined) throw new HoldfastError("TASK_NOT_FOUND");
+    return ended;
+  }
+
+  return {
+    submit: (input) => submitTask({ tasks, queue, fail_fast_ms }, input),
+    outcome: outcome as HoldfastClient["outcome"],
+    status: async (task) => {
+      const name = nameOf(task);
+      const view = await boundedCall(fail_fast_ms, () => tasks.view(name));
+      if (!view) throw new HoldfastError("TASK_NOT_FOUND");
+      return view;
+    },
+    events: (task, { after = 0, signal } = {}) =>
+      events.follow(nameOf(task), { after, ...(signal === undefined ? {} : { signal }) }),
+    cancel: async (task) => cancelTask({ tasks, queue, fail_fast_ms }, nameOf(task)),
+    list: async ({ workspace_id, limit = DEFAULT_LIST_LIMIT } = {}) => {
+      const workspace = workspaceOf(workspace_id);
+      return boundedCall(fail_fast_ms, () => tasks.list(workspace, limit));
+    },
+    hosts: () => boundedCall(fail_fast_ms, () => ledger.hosts.list()),
+    sandboxes: () => boundedCall(fail_fast_ms, () => ledger.hosts.sandboxes()),
+    close: async () => {
+      await queue.close();
+      await ledger.close();
+    },
+  };
+}
