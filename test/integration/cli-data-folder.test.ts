@@ -12,7 +12,7 @@ import { takeUpLock, upHolder } from "../../apps/cli/src/data-folder/up-lock.js"
 import { scratchFolder } from "../support/scratch.js";
 import { waitFor } from "../support/wait-for.js";
 
-const PATH = process.env["PATH"] ?? "";
+const OPTIONS = { path: process.env["PATH"] ?? "", may_move: true };
 const undo: (() => Promise<void> | void)[] = [];
 
 afterEach(async () => {
@@ -39,6 +39,12 @@ async function ask<T>(redis: PrivateRedis, question: (client: Redis) => Promise<
   } finally {
     client.disconnect();
   }
+}
+
+function listenOn(port: number): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(port, "127.0.0.1", () => resolve(server));
+  });
 }
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -105,7 +111,7 @@ describe("the private Redis of a data folder", () => {
   it("keeps every write, evicts nothing, and listens on loopback with a password only its owner can read", async () => {
     const folder = freshFolder();
 
-    const redis = await openPrivateRedis(folder, PATH);
+    const redis = await openPrivateRedis(folder, OPTIONS);
 
     const setting = (name: string) => ask(redis, async (client) => (await client.config("GET", name)) as string[]);
     expect((await setting("appendonly"))[1]).toBe("yes");
@@ -125,12 +131,12 @@ describe("the private Redis of a data folder", () => {
 
   it("keeps its data and its URL over a stop and a start", async () => {
     const folder = freshFolder();
-    const first = await openPrivateRedis(folder, PATH);
+    const first = await openPrivateRedis(folder, OPTIONS);
     await ask(first, (client) => client.set("kept", "yes"));
 
     await first.stop();
     expect(serversIn(folder.redis_directory)).toEqual([]);
-    const second = await openPrivateRedis(folder, PATH);
+    const second = await openPrivateRedis(folder, OPTIONS);
 
     expect(second).toMatchObject({ taken_over: false, url: first.url });
     expect(await ask(second, (client) => client.get("kept"))).toBe("yes");
@@ -138,52 +144,64 @@ describe("the private Redis of a data folder", () => {
 
   it("is taken over while it runs", async () => {
     const folder = freshFolder();
-    const first = await openPrivateRedis(folder, PATH);
+    const first = await openPrivateRedis(folder, OPTIONS);
 
-    const second = await openPrivateRedis(folder, PATH);
+    const second = await openPrivateRedis(folder, OPTIONS);
 
     expect(second).toMatchObject({ taken_over: true, pid: first.pid, url: first.url });
   });
 
   it("comes back with its data after SIGKILL", async () => {
     const folder = freshFolder();
-    const first = await openPrivateRedis(folder, PATH);
+    const first = await openPrivateRedis(folder, OPTIONS);
     await ask(first, (client) => client.set("kept", "yes"));
     // The file is synced each second; a killed process loses nothing that reached the kernel.
     process.kill(first.pid, "SIGKILL");
     await waitFor(() => !first.isRunning(), { bound_ms: 5_000, what: "the server ends" });
 
-    const second = await openPrivateRedis(folder, PATH);
+    const second = await openPrivateRedis(folder, OPTIONS);
 
     expect(await ask(second, (client) => client.get("kept"))).toBe("yes");
   });
 
   it("moves to another port where a stranger has its own, and keeps its password", async () => {
     const folder = freshFolder();
-    const first = await openPrivateRedis(folder, PATH);
+    const first = await openPrivateRedis(folder, OPTIONS);
     await first.stop();
-    const stranger = await new Promise<Server>((resolve) => {
-      const server = createServer().listen(Number(new URL(first.url).port), "127.0.0.1", () => resolve(server));
-    });
+    const stranger = await listenOn(Number(new URL(first.url).port));
     undo.push(() => void stranger.close());
 
-    const second = await openPrivateRedis(folder, PATH);
+    const second = await openPrivateRedis(folder, OPTIONS);
 
     expect(new URL(second.url).port).not.toBe(new URL(first.url).port);
     expect(new URL(second.url).password).toBe(new URL(first.url).password);
   });
 
+  it("does not move while programs use its URL", async () => {
+    const folder = freshFolder();
+    const first = await openPrivateRedis(folder, OPTIONS);
+    await first.stop();
+    const stranger = await listenOn(Number(new URL(first.url).port));
+
+    await expect(openPrivateRedis(folder, { ...OPTIONS, may_move: false })).rejects.toThrow("no free port");
+    await new Promise((resolve) => stranger.close(resolve));
+
+    expect((await openPrivateRedis(folder, { ...OPTIONS, may_move: false })).url).toBe(first.url);
+  });
+
   it("is never started beside a server that has its data and does not answer as ours", async () => {
     const folder = freshFolder();
-    const first = await openPrivateRedis(folder, PATH);
+    const first = await openPrivateRedis(folder, OPTIONS);
     rmSync(folder.redis_config_file);
 
-    await expect(openPrivateRedis(folder, PATH)).rejects.toThrow(`pid ${first.pid}`);
+    await expect(openPrivateRedis(folder, OPTIONS)).rejects.toThrow(`pid ${first.pid}`);
     expect(serversIn(folder.redis_directory).map(({ pid }) => pid)).toEqual([first.pid]);
   });
 
   it("names the Debian package where redis-server is not on PATH", async () => {
-    await expect(openPrivateRedis(freshFolder(), "/nowhere")).rejects.toThrow("apt-get install redis-server");
+    await expect(openPrivateRedis(freshFolder(), { ...OPTIONS, path: "/nowhere" })).rejects.toThrow(
+      "apt-get install redis-server",
+    );
   });
 });
 

@@ -1,1 +1,2 @@
-export {};
+export { runCli } from "./cli.js";
+export { EXIT, exitCodeOf } from "./exit-codes.js";

@@ -10,6 +10,11 @@ export const gatewayConfigSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -")
     .default("holdfast"),
+  /** First part of BullMQ's keys. */
+  HOLDFAST_QUEUE_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -")
+    .default("bull"),
   /** Address the gateway listens on. */
   HOLDFAST_GATEWAY_HOST: z.string().default("127.0.0.1"),
   /** 0 takes a free one. */

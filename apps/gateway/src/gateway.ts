@@ -27,7 +27,7 @@ export async function startGateway(config: Readonly<GatewayConfig>, deps: Gatewa
     role: "gateway",
     fail_fast_ms: 5_000,
   });
-  const queue = openTaskQueue(ledger);
+  const queue = openTaskQueue({ ledger, prefix: config.HOLDFAST_QUEUE_PREFIX });
   const server = buildServer({
     ...deps,
     board_queue: queue.boardQueue(),

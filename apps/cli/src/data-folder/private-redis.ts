@@ -41,11 +41,11 @@ function portIsFree(port: number): Promise<number | null> {
 }
 
 /** The kept port while it is free, so that producers' URLs stay good; else one the kernel picks. */
-async function addressFor(kept: RedisAddress | null, fresh: boolean): Promise<RedisAddress> {
-  const password = kept?.password ?? drawPassword();
-  const port = (kept !== null && !fresh ? await portIsFree(kept.port) : null) ?? (await portIsFree(0));
-  if (port === null) throw new CommandFault("platform", "no port on 127.0.0.1 is free for the private Redis");
-  return { port, password };
+async function addressFor(kept: RedisAddress | null, may_move: boolean): Promise<RedisAddress> {
+  if (kept !== null && (await portIsFree(kept.port)) !== null) return kept;
+  const port = kept === null || may_move ? await portIsFree(0) : null;
+  if (port === null) throw new CommandFault("platform", "the private Redis finds no free port on 127.0.0.1");
+  return { port, password: kept?.password ?? drawPassword() };
 }
 
 export async function stopServer(server: ProcessIdentity): Promise<boolean> {
@@ -104,10 +104,10 @@ function spawnServer(program: string, folder: DataFolder): Promise<void> {
   });
 }
 
-async function start(folder: DataFolder, program: string): Promise<PrivateRedis> {
+async function start(folder: DataFolder, program: string, may_move: boolean): Promise<PrivateRedis> {
   for (let attempt = 0; attempt < START_TRIES; attempt += 1) {
     const kept = parseRedisConfig(readPrivateFile(folder.redis_config_file) ?? "");
-    const address = await addressFor(kept, attempt > 0);
+    const address = await addressFor(kept, may_move);
     writePrivateFile(folder.redis_config_file, renderRedisConfig(folder, address));
     await spawnServer(program, folder);
     const server = serversIn(folder.redis_directory)[0];
@@ -118,15 +118,22 @@ async function start(folder: DataFolder, program: string): Promise<PrivateRedis>
   throw new CommandFault("platform", `the private Redis did not start: see ${folder.redis_log_file}`);
 }
 
+export interface PrivateRedisOptions {
+  /** Where redis-server is looked for. */
+  readonly path: string;
+  /** False where programs use its URL already: it then waits for its port instead of taking another. */
+  readonly may_move: boolean;
+}
+
 /** Takes the running server of this folder over, or starts one on its data. The caller holds the folder's lock. */
-export async function openPrivateRedis(folder: DataFolder, path: string): Promise<PrivateRedis> {
+export async function openPrivateRedis(folder: DataFolder, options: PrivateRedisOptions): Promise<PrivateRedis> {
   const running = serversIn(folder.redis_directory)[0];
   const taken = running === undefined ? null : await takeOver(folder, running);
   if (taken !== null) return taken;
-  const program = findOnPath(REDIS_PROGRAM, path);
+  const program = findOnPath(REDIS_PROGRAM, options.path);
   if (program === null) {
     const remedy = "install the Debian package redis-server (apt-get install redis-server), or set REDIS_URL";
     throw new CommandFault("platform", `${REDIS_PROGRAM} is not on PATH: ${remedy}`);
   }
-  return start(folder, program);
+  return start(folder, program, options.may_move);
 }

@@ -1,0 +1,32 @@
+import { maskSecrets } from "@holdfast/chassis";
+import { GATEWAY_SECRETS, readGatewayConfig } from "@holdfast/gateway";
+import { readWorkerConfig } from "@holdfast/worker";
+import type { Command } from "commander";
+import type { CommandContext } from "../command-context.js";
+import { EXIT } from "../exit-codes.js";
+
+interface ConfigOptions {
+  readonly json?: boolean;
+}
+
+/** Every setting of every program, as it holds now. */
+function effective(context: CommandContext): Record<string, unknown> {
+  const all = { ...readWorkerConfig(context.env), ...readGatewayConfig(context.env), ...context.config };
+  return maskSecrets(all, GATEWAY_SECRETS);
+}
+
+function showConfig(options: ConfigOptions, context: CommandContext): number {
+  const values = Object.entries(effective(context)).sort(([left], [right]) => (left < right ? -1 : 1));
+  if (options.json === true) context.console.line(JSON.stringify(Object.fromEntries(values)));
+  else for (const [name, value] of values) context.console.line(`${name}=${value === undefined ? "" : String(value)}`);
+  return EXIT.ok;
+}
+
+export function addConfig(program: Command, context: CommandContext): void {
+  program
+    .command("config")
+    .summary("show the effective settings, secrets masked")
+    .description("Show the effective settings of all programs, from the environment, secrets masked.")
+    .option("--json", "one JSON object")
+    .action((options: ConfigOptions) => context.exit(showConfig(options, context)));
+}

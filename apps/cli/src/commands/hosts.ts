@@ -1,0 +1,40 @@
+import type { HostView } from "@holdfast/contract";
+import type { Command } from "commander";
+import { addDataOption, type CommandContext, type FleetOptions, withClient } from "../command-context.js";
+import { EXIT } from "../exit-codes.js";
+import { table } from "../output/table.js";
+
+interface HostsOptions extends FleetOptions {
+  readonly json?: boolean;
+}
+
+function rowOf(host: HostView): string[] {
+  const used = (key: "slots" | "cpu_milli" | "memory_mb"): string => `${host.reserved[key]}/${host.limits[key]}`;
+  const live = host.boots.filter((boot) => boot.state !== "DEAD");
+  return [
+    host.host_id,
+    host.engine_healthy ? "healthy" : "sick",
+    String(live.length),
+    used("slots"),
+    used("cpu_milli"),
+    used("memory_mb"),
+    host.images.map(({ image }) => image).join(","),
+  ];
+}
+
+const HEADINGS = ["HOST", "ENGINE", "WORKERS", "SLOTS", "CPU (1/1000)", "MEMORY (MiB)", "IMAGES"];
+
+async function showHosts(options: HostsOptions, context: CommandContext): Promise<number> {
+  const hosts = await withClient(context, options, (client) => client.hosts());
+  const lines = options.json === true ? hosts.map((host) => JSON.stringify(host)) : table(HEADINGS, hosts.map(rowOf));
+  for (const line of lines) context.console.line(line);
+  return EXIT.ok;
+}
+
+export function addHosts(program: Command, context: CommandContext): void {
+  const command = program.command("hosts").summary("list hosts, what they offer and what is reserved");
+  addDataOption(command)
+    .description("List hosts, what they offer and what is reserved.")
+    .option("--json", "one JSON object a line")
+    .action(async (options: HostsOptions) => context.exit(await showHosts(options, context)));
+}
