@@ -1,1 +1,3 @@
-export {};
+export { StartRefused } from "./boot/start-checks.js";
+export { readWorkerConfig, WORKER_SECRETS, type WorkerConfig, workerConfigSchema } from "./config.js";
+export { type RunningWorker, startWorker, type WorkerOptions } from "./worker.js";

@@ -1,0 +1,33 @@
+/** What the parts of one boot share. */
+import type { Logger, Metrics } from "@holdfast/chassis";
+import type { BootId, Fence, HostId } from "@holdfast/contract";
+import type { Engine } from "@holdfast/engine";
+import type { Ledger } from "@holdfast/ledger";
+import type { TaskQueue } from "@holdfast/queue";
+import type { WorkerMetrics } from "../worker-metrics.js";
+import type { Gate } from "./gate.js";
+import type { Lease } from "./lease.js";
+import type { Runs } from "./runs.js";
+import type { TokenBook } from "./token-book.js";
+
+export interface BootState {
+  readonly boot_id: BootId;
+  readonly host_id: HostId;
+  readonly ledger: Ledger;
+  readonly queue: TaskQueue;
+  readonly engine: Engine;
+  readonly lease: Lease;
+  readonly gate: Gate;
+  readonly tokens: TokenBook;
+  readonly runs: Runs;
+  readonly logger: Logger;
+  readonly metrics: WorkerMetrics;
+  readonly registry: Metrics;
+  /** Highest fence this boot was granted. */
+  fence_seen: Fence | null;
+  engine_healthy: boolean;
+  /** Resolves when the process gives up on what is left. */
+  readonly given_up: Promise<void>;
+  /** Asks for a beat at once; set when the beat duty runs. */
+  pokeBeat(): void;
+}

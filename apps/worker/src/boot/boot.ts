@@ -1,0 +1,183 @@
+/**
+ * One boot: from registering to its end. It is over when the ledger calls it unknown or DEAD, or when the worker
+ * stops; a worker may live through several, each with an id, an engine connection and consumers of its own.
+ */
+import { type Duty, type Logger, type Metrics, type RunningDuty, startDuty } from "@holdfast/chassis";
+import { type BootId, drawBootId, type FleetId } from "@holdfast/contract";
+import { type Engine, openEngine } from "@holdfast/engine";
+import type { Ledger } from "@holdfast/ledger";
+import { SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
+import type { WorkerConfig } from "../config.js";
+import { beatDuty } from "../duties/beat.js";
+import { consumptionWatchdog } from "../duties/consumption-watchdog.js";
+import { engineHealthDuty } from "../duties/engine-health.js";
+import { heartbeatsDuty } from "../duties/heartbeats.js";
+import { healingDuty, queueTimeoutsDuty, waitingHeadsDuty } from "../duties/queue-care.js";
+import { sweepDuty } from "../duties/sweep.js";
+import { type Intake, openIntake } from "../intake/consume.js";
+import type { WorkerMetrics } from "../worker-metrics.js";
+import type { BootState } from "./boot-state.js";
+import { createGate } from "./gate.js";
+import { createLease } from "./lease.js";
+import { createRuns } from "./runs.js";
+import { checkImages, checkRegistered, defaultLimits, wantedLimits } from "./start-checks.js";
+import { createTokenBook } from "./token-book.js";
+
+export interface BootDeps {
+  readonly config: WorkerConfig;
+  readonly ledger: Ledger;
+  readonly queue: TaskQueue;
+  readonly fleet_id: FleetId;
+  readonly logger: Logger;
+  readonly registry: Metrics;
+  readonly metrics: WorkerMetrics;
+  readonly program_version: string;
+  readonly given_up: Promise<void>;
+}
+
+export interface Boot {
+  readonly state: BootState;
+  ready(): boolean;
+  /** Takes nothing new; running tasks have `grace_ms`, then they are handed back. Resolves when nothing is left. */
+  drain(grace_ms: number): Promise<void>;
+  /** Ends every run without a write: the ledger knows this boot no more. */
+  abandon(reason: string): Promise<void>;
+  /** Ends the duties and connections of this boot. `retire` where it holds nothing. */
+  close(retire: boolean): Promise<void>;
+}
+
+const CONSUMER_CLOSE_MS = 5_000;
+
+async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger): Promise<Engine> {
+  const engine = await openEngine({
+    socket_path: deps.config.DOCKER_HOST.slice("unix://".length),
+    fleet_id: deps.fleet_id,
+    boot_id,
+    images_file: deps.config.HOLDFAST_IMAGES,
+    agent_directory: deps.config.HOLDFAST_AGENT_DIRECTORY,
+    onNotice: ({ event, ...fields }) => logger.warn(event, fields),
+  });
+  try {
+    checkImages(engine);
+    for (const refused of engine.refused_images) logger.warn("image_not_offered", { ...refused });
+    await engine.probe();
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+  return engine;
+}
+
+async function register(deps: BootDeps, engine: Engine) {
+  const default_limits = defaultLimits(engine.facts);
+  const reply = await deps.ledger.boots.register({
+    boot_id: engine.boot_id,
+    host_id: engine.host_id,
+    limits: wantedLimits(deps.config, default_limits),
+    default_limits,
+    images: engine.images,
+    runtimes: engine.facts.runtimes,
+    engine_version: engine.facts.engine_version,
+    program_version: deps.program_version,
+  });
+  return checkRegistered(reply);
+}
+
+function dutiesOf(state: BootState, intake: Intake): Duty[] {
+  return [
+    engineHealthDuty(state),
+    sweepDuty(state),
+    healingDuty(state),
+    queueTimeoutsDuty(state),
+    waitingHeadsDuty(state),
+    heartbeatsDuty(state),
+    consumptionWatchdog(state, intake),
+  ];
+}
+
+function stateOf(deps: BootDeps, engine: Engine, slots: number, logger: Logger): BootState {
+  return {
+    boot_id: engine.boot_id,
+    host_id: engine.host_id,
+    ledger: deps.ledger,
+    queue: deps.queue,
+    engine,
+    lease: createLease(),
+    gate: createGate(slots),
+    tokens: createTokenBook(),
+    runs: createRuns(),
+    logger,
+    metrics: deps.metrics,
+    registry: deps.registry,
+    fence_seen: null,
+    engine_healthy: true,
+    given_up: deps.given_up,
+    pokeBeat: () => {},
+  };
+}
+
+/** Opens the engine, proves a sandbox on it, registers and starts beating. Throws where the start is refused. */
+export async function startBoot(deps: BootDeps): Promise<Boot> {
+  const boot_id = drawBootId();
+  const logger = deps.logger.child({ boot_id });
+  const engine = await openHost(deps, boot_id, logger);
+  try {
+    const { limits } = await register(deps, engine);
+    const state = stateOf(deps, engine, limits.slots, logger.child({ host_id: engine.host_id }));
+    state.logger.info("boot_registered", { limits, images: engine.images.map(({ image }) => image) });
+    return await runBoot(deps, state);
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
+  const { logger, runs, gate, lease, ledger } = state;
+  const loop = (duty: Duty): RunningDuty => startDuty(duty, { logger, metrics: deps.registry });
+  const beat = loop(beatDuty(state));
+  state.pokeBeat = beat.poke;
+  const silenceBell = await ledger.boots.onBell(state.boot_id, beat.poke);
+  const intake = await openIntake(state, SHARED_QUEUE);
+  const duties = dutiesOf(state, intake).map(loop);
+  void lease.whenMayAct().then((may) => {
+    if (may) gate.open("starting");
+  });
+
+  async function orderAll(order: Parameters<ReturnType<typeof runs.all>[number]["orders"]["give"]>[0]): Promise<void> {
+    for (const { orders } of runs.all()) orders.give(order);
+    await runs.whenEmpty();
+  }
+
+  return {
+    state,
+    ready: () => gate.isOpen && lease.mayAct() && state.engine_healthy,
+    drain: async (grace_ms) => {
+      gate.close("draining");
+      await ledger.boots.drain(state.boot_id).catch((error: unknown) => logger.warn("drain_not_told", { error }));
+      const over = setTimeout(() => void orderAll({ kind: "shutdown" }), grace_ms);
+      await Promise.race([runs.whenEmpty(), deps.given_up]);
+      clearTimeout(over);
+    },
+    abandon: async (reason) => {
+      gate.close("over");
+      lease.revoke();
+      await Promise.race([orderAll({ kind: "abandon", reason }), deps.given_up]);
+    },
+    close: async (retire) => {
+      gate.close("over");
+      await intake.close(CONSUMER_CLOSE_MS);
+      await Promise.all(duties.map((duty) => duty.stop()));
+      if (retire && state.tokens.count() === 0) {
+        const reply = await ledger.boots
+          .retire(state.boot_id)
+          .catch((error: unknown) => ({ kind: "unanswered", error }));
+        logger.info("boot_retired", { reply: reply.kind });
+      }
+      lease.revoke();
+      await beat.stop();
+      await silenceBell().catch(() => {});
+      await state.engine.close();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** The only place where the worker reads its environment. */
+import { fileURLToPath } from "node:url";
+import { LOG_LEVELS, loadConfig } from "@holdfast/chassis";
+import { fleetIdSchema } from "@holdfast/contract";
+import { z } from "zod";
+
+/** The repository's folders, from the built program and from its source alike. */
+const root = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+const prefix = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -");
+const flag = z
+  .enum(["true", "false", "1", "0"], "must be true or false")
+  .default("false")
+  .transform((text) => text === "true" || text === "1");
+const whole = z.coerce.number().int("must be a whole number");
+
+export const workerConfigSchema = z.object({
+  /** The fleet's Redis. */
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, "must be a redis:// or rediss:// address")
+    .default("redis://127.0.0.1:6379"),
+  /** First part of every key; one fleet, one prefix. */
+  HOLDFAST_PREFIX: prefix.default("holdfast"),
+  /** First part of BullMQ's keys. */
+  HOLDFAST_QUEUE_PREFIX: prefix.default("bull"),
+  /** The fleet this worker belongs to; without it the one recorded in the ledger. */
+  HOLDFAST_FLEET: fleetIdSchema.optional(),
+  /** The engine's socket. Workers talk to the engine of their own machine only. */
+  DOCKER_HOST: z
+    .string()
+    .regex(/^unix:\/\/\/./, "must be unix:// and a path: a worker serves the engine of its own machine")
+    .default("unix:///var/run/docker.sock"),
+  /** Limits of the host, for all its workers together. The first worker fixes them; without any, defaults hold. */
+  HOLDFAST_SLOTS: whole.min(1).max(10_000).optional(),
+  /** Cores promised in all. */
+  HOLDFAST_CPU: z.coerce.number().positive().max(65_536).optional(),
+  HOLDFAST_MEMORY_MB: whole.min(64).optional(),
+  HOLDFAST_PIDS: whole.min(16).optional(),
+  /** The list of images that may be run. */
+  HOLDFAST_IMAGES: z.string().min(1).default(root("images/allow.json")),
+  /** Folder that holds the built guest agent. */
+  HOLDFAST_AGENT_DIRECTORY: z.string().min(1).default(root("packages/guest/build")),
+  HOLDFAST_HEALTH_HOST: z.string().min(1).default("127.0.0.1"),
+  /** 0 takes a free one. */
+  HOLDFAST_HEALTH_PORT: whole.min(0).max(65_535).default(7071),
+  /** How long running tasks may go on after SIGTERM, in seconds; then they are handed back. */
+  HOLDFAST_DRAIN_GRACE_SECONDS: z.coerce.number().min(0).max(86_400).default(30),
+  HOLDFAST_LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
+  /** Accept a Redis that keeps no append-only file: a crash of it may lose accepted tasks. */
+  HOLDFAST_ALLOW_NO_AOF: flag,
+  /** Accept a Redis that may evict keys when its memory is full. */
+  HOLDFAST_ALLOW_EVICTION: flag,
+});
+
+export type WorkerConfig = z.infer<typeof workerConfigSchema>;
+
+/** Variables whose values are never shown whole. Passwords inside URLs are masked anyway. */
+export const WORKER_SECRETS: readonly string[] = [];
+
+/** Throws ConfigError naming every variable that is wrong. */
+export function readWorkerConfig(env: NodeJS.ProcessEnv = process.env): Readonly<WorkerConfig> {
+  return loadConfig(workerConfigSchema, env);
+}

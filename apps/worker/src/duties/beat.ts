@@ -1,0 +1,89 @@
+/** The beat: renews the boot's lease for all it holds, and hears what the ledger thinks of it (design.md §3). */
+import { type Duty, deadline } from "@holdfast/chassis";
+import { type OwnerToken, TIMES } from "@holdfast/contract";
+import type { BeatReply } from "@holdfast/ledger";
+import type { BootState } from "../boot/boot-state.js";
+import { passOn } from "../run/task-run.js";
+import { untilAnswered } from "../run/until-answered.js";
+
+type OkReply = Extract<BeatReply, { kind: "ok" }>;
+
+/** An answer later than this is not waited for: the next beat is sent instead. */
+const BEAT_DEADLINE_MS = TIMES.boot_lease_ms - TIMES.own_margin_ms;
+
+/** Tokens of this boot that the ledger holds and this worker does not: nothing of them is left here. */
+async function giveUp(boot: BootState, missing: readonly OwnerToken[]): Promise<void> {
+  for (const owner_token of missing) {
+    const drawn = boot.tokens.find(owner_token);
+    if (drawn === null || boot.tokens.isHeld(owner_token)) continue;
+    const { workspace_id, task_id } = drawn;
+    const call = { workspace_id, task_id, owner_token, boot_id: boot.boot_id };
+    const reply = await untilAnswered(boot, { abandoned: false }, "release", () => boot.ledger.tasks.release(call));
+    if (reply === null) return;
+    boot.logger.warn("missing_token_released", { workspace_id, task_id, requeued: reply.requeued !== null });
+    await passOn(boot, reply.promotions, reply.requeued);
+  }
+}
+
+function obey(boot: BootState, reply: OkReply, heard: ReadonlySet<OwnerToken>): void {
+  for (const owner_token of reply.cancelled) boot.runs.get(owner_token)?.orders.give({ kind: "cancel" });
+  for (const owner_token of reply.unknown) {
+    // A grant heard only after the beat was sent may be younger than the ledger's answer.
+    if (heard.has(owner_token)) {
+      boot.runs.get(owner_token)?.orders.give({ kind: "abandon", reason: "unknown_to_ledger" });
+    }
+  }
+  if (reply.draining) boot.gate.close("draining");
+}
+
+export function beatDuty(boot: BootState): Duty {
+  let counter = 0;
+  let silent = 0;
+
+  function heardOk(reply: OkReply, sent_at_ms: number, heard: ReadonlySet<OwnerToken>): void {
+    if (silent > 0) boot.logger.info("ledger_answers_again", { beats_missed: silent });
+    silent = 0;
+    boot.lease.renewed(sent_at_ms, reply.lease_ms);
+    if (boot.lease.mayAct()) boot.gate.open("lease_ended");
+    obey(boot, reply, heard);
+  }
+
+  function heardNothing(error: unknown): void {
+    silent += 1;
+    if (silent === 1) boot.logger.warn("beat_unanswered", { error });
+    if (!boot.lease.mayAct()) boot.gate.close("lease_ended");
+  }
+
+  return {
+    name: "beat",
+    every_ms: TIMES.beat_ms,
+    // A beat that comes later because others failed would end a lease that could be renewed.
+    back_off_periods_max: 1,
+    runOnce: async () => {
+      counter += 1;
+      const heard = new Set(boot.runs.all().map(({ grant }) => grant.owner_token));
+      const held = boot.tokens.held();
+      const sent_at_ms = boot.lease.now();
+      const { boot_id, fence_seen, engine_healthy } = boot;
+      const call = boot.ledger.boots.beat({ boot_id, counter, held, fence_seen, engine_healthy });
+      const late = (): never => {
+        throw new Error("no answer in time");
+      };
+      const reply = await deadline(call, BEAT_DEADLINE_MS, late).catch((error: unknown) => {
+        heardNothing(error);
+        return null;
+      });
+      boot.metrics.lease_left_seconds.set(boot.lease.leftMs() / 1_000);
+      if (reply === null) return { unanswered: 1 };
+      if (reply.kind !== "ok") {
+        boot.logger.error("boot_over", { reason: reply.kind });
+        boot.lease.revoke();
+        return { over: 1 };
+      }
+      heardOk(reply, sent_at_ms, heard);
+      await giveUp(boot, reply.missing);
+      const { cancelled, unknown, missing } = reply;
+      return { held: held.length, cancelled: cancelled.length, unknown: unknown.length, missing: missing.length };
+    },
+  };
+}

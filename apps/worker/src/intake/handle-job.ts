@@ -1,0 +1,16 @@
+import type { Disposition, Envelope } from "@holdfast/queue";
+import type { BootState } from "../boot/boot-state.js";
+import { admitDelivery } from "./admission.js";
+import { plainJob } from "./plain-intake.js";
+
+/** What becomes of one fetched job. */
+export async function handleJob(boot: BootState, envelope: Envelope, queue: string): Promise<Disposition> {
+  switch (envelope.kind) {
+    case "delivery":
+      return admitDelivery(boot, envelope.name, envelope.delivery);
+    case "plain":
+      return plainJob(boot, envelope, queue);
+    case "malformed":
+      return { kind: "reject", message: envelope.message };
+  }
+}

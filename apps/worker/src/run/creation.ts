@@ -1,0 +1,83 @@
+/** A sandbox on its way: it may be wanted no more before it exists, and is cleaned up whatever became of it (E1). */
+import { deadline, pause } from "@holdfast/chassis";
+import { TIMES, taskError } from "@holdfast/contract";
+import type { ContainerReceipt, CreateReply, CreationFailure, SandboxSpec } from "@holdfast/engine";
+import type { Attempt, AttemptDeps } from "./attempt.js";
+import { createPermission, type Permission } from "./permission.js";
+
+export interface Creation {
+  readonly reply: Promise<CreateReply>;
+  readonly permission: Permission;
+  /** One try to be rid of it; `proven` tells whether it worked. */
+  destroy(): Promise<ContainerReceipt>;
+  /** Tries until it is proven gone, or `stop` resolves: then false. */
+  gone(stop: Promise<void>): Promise<boolean>;
+}
+
+/** Creation tries and their back-off, before the assignment is timed by the agent itself. */
+const SET_UP_SECONDS = 4 * (TIMES.creation_try_ms / 1_000);
+const DESTROY_RETRY_MS = 2_000;
+/** A destroy that never answers must not hold the settle of a run for ever. */
+const DESTROY_DEADLINE_MS = TIMES.engine_kill_ms + TIMES.engine_remove_ms;
+
+/** Life from assignment on, in seconds: the command's limit with room for its end. */
+export function assignedSeconds(timeout_seconds: number): number {
+  return Math.ceil(Math.max(timeout_seconds * 1.5, timeout_seconds + 30));
+}
+
+function specOf(attempt: Attempt, permission: Permission): SandboxSpec {
+  const { request, grant } = attempt;
+  return {
+    sandbox_id: grant.sandbox_id,
+    purpose: "task",
+    image: request.image,
+    resources: request.resources,
+    runtime: request.runtime,
+    lifetime_seconds: SET_UP_SECONDS + assignedSeconds(request.timeout_seconds),
+    permission: permission.ask,
+  };
+}
+
+const UNPROVEN: ContainerReceipt = { proven: false, kill_ms: null, remove_ms: null };
+
+/** Nothing is known of what the engine did: the capacity stays held until a sweep or a successor proves it gone. */
+function unexpectedFailure(): CreationFailure {
+  return { error: taskError("INTERNAL"), hand_back: true, tries: 1, cleanup: Promise.resolve(UNPROVEN) };
+}
+
+export function beginCreation(deps: AttemptDeps, attempt: Attempt): Creation {
+  const permission = createPermission(deps.lease);
+  const reply = deps.engine.create(specOf(attempt, permission)).catch((error: unknown): CreateReply => {
+    deps.logger.error("create_threw", { error });
+    return { kind: "failed", failure: unexpectedFailure() };
+  });
+
+  async function destroy(): Promise<ContainerReceipt> {
+    const created = await reply;
+    const receipt = created.kind === "ready" ? created.sandbox.destroy() : created.failure.cleanup;
+    return deadline(
+      receipt.catch(() => UNPROVEN),
+      DESTROY_DEADLINE_MS,
+      () => UNPROVEN,
+    );
+  }
+
+  return {
+    reply,
+    permission,
+    destroy,
+    gone: async (stop) => {
+      let stopped = false;
+      const given_up = stop.then(() => {
+        stopped = true;
+        return null;
+      });
+      while (!stopped) {
+        const receipt = await Promise.race([destroy(), given_up]);
+        if (receipt?.proven) return true;
+        if (!stopped) await pause(DESTROY_RETRY_MS);
+      }
+      return false;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+/** The names of everything this program measures; docs/metrics.md lists them. */
+import type { Counter, Gauge, Histogram, Metrics } from "@holdfast/chassis";
+
+export interface WorkerMetrics {
+  readonly tasks_total: Counter;
+  readonly task_seconds: Histogram;
+  readonly queue_wait_seconds: Histogram;
+  readonly setup_seconds: Histogram;
+  readonly cleanup_seconds: Histogram;
+  readonly requeued_total: Counter;
+  readonly abandoned_total: Counter;
+  readonly admits_total: Counter;
+  readonly slots: Gauge;
+  readonly sandboxes: Gauge;
+  readonly output_bytes_total: Counter;
+  readonly output_dropped_bytes_total: Counter;
+  readonly lease_left_seconds: Gauge;
+  readonly engine_healthy: Gauge;
+  readonly sweep_removed_total: Counter;
+  readonly sweep_stuck: Gauge;
+  readonly boots_total: Counter;
+  readonly consumer_rebuilds_total: Counter;
+}
+
+export function createWorkerMetrics(metrics: Metrics): WorkerMetrics {
+  const counter = (name: string, help: string, ...labels: string[]): Counter =>
+    metrics.counter({ name: `holdfast_${name}`, help, labels });
+  const gauge = (name: string, help: string, ...labels: string[]): Gauge =>
+    metrics.gauge({ name: `holdfast_${name}`, help, labels });
+  const histogram = (name: string, help: string): Histogram => metrics.histogram({ name: `holdfast_${name}`, help });
+  return {
+    tasks_total: counter("tasks_total", "Tasks settled by this worker.", "status", "fault"),
+    task_seconds: histogram("task_seconds", "From grant to settle of one attempt."),
+    queue_wait_seconds: histogram("queue_wait_seconds", "From accept to grant."),
+    setup_seconds: histogram("setup_seconds", "From grant to the command's start."),
+    cleanup_seconds: histogram("cleanup_seconds", "From settle to the answered release."),
+    requeued_total: counter("requeued_total", "Attempts handed back.", "reason"),
+    abandoned_total: counter("abandoned_total", "Runs ended unsettled."),
+    admits_total: counter("admits_total", "Answers of admit.", "answer"),
+    slots: gauge("slots", "Slots of this worker by state.", "state"),
+    sandboxes: gauge("sandboxes", "Sandboxes of this worker by state.", "state"),
+    output_bytes_total: counter("output_bytes_total", "Output taken from commands.", "stream"),
+    output_dropped_bytes_total: counter("output_dropped_bytes_total", "Output left out of the event streams."),
+    lease_left_seconds: gauge("lease_left_seconds", "What is left of the boot's lease on the worker's own clock."),
+    engine_healthy: gauge("engine_healthy", "1 while the engine answers its pings."),
+    sweep_removed_total: counter("sweep_removed_total", "Containers removed by the sweep."),
+    sweep_stuck: gauge("sweep_stuck", "Containers whose removal does not come to an end."),
+    boots_total: counter("boots_total", "Boots this process went through.", "began_after"),
+    consumer_rebuilds_total: counter("consumer_rebuilds_total", "Consumers rebuilt since they fetched nothing."),
+  };
+}
