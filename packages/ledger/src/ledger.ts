@@ -66,7 +66,7 @@ export type AdmitReply =
   | { readonly kind: "granted"; readonly grant: Grant; readonly request: TaskRequest }
   /** Terminal already; a cancelled one likewise. Outcome without output text. */
   | { readonly kind: "done"; readonly outcome: Outcome; readonly promotions: readonly Promotion[] }
-  /** This boot runs the task already under an earlier grant. */
+  /** The task runs under a grant of another boot. (The same boot and delivery get their old grant again.) */
   | { readonly kind: "busy" }
   | { readonly kind: "parked"; readonly scope: ScopeKind }
   | { readonly kind: "elsewhere"; readonly delivery: Delivery }
@@ -77,7 +77,9 @@ export type AdmitReply =
   /** The boot may not act: its lease ended, it is unknown or DEAD. */
   | { readonly kind: "fenced" };
 
-export type ActivateReply = { readonly kind: "active" | "fenced" | "cancelled" };
+export type ActivateReply =
+  /** `sequence` is that of task_started. */
+  { readonly kind: "active"; readonly sequence: number } | { readonly kind: "fenced" | "cancelled" };
 
 export type AppendReply = { readonly kind: "appended"; readonly sequence: number } | { readonly kind: "fenced" };
 
@@ -243,6 +245,15 @@ export interface LedgerOptions {
   readonly role: string;
   /** Producers fail within `fail_fast_ms` when Redis is away instead of waiting for it. */
   readonly fail_fast_ms?: number;
+  /** Boot lease; default TIMES.boot_lease_ms. The same in every program of a fleet. */
+  readonly lease_ms?: number;
+}
+
+export interface FleetReply {
+  readonly fleet_id: FleetId;
+  readonly schema: number;
+  /** 0 where grants are open. */
+  readonly grants_open_in_ms: number;
 }
 
 export interface Ledger {
@@ -251,8 +262,14 @@ export interface Ledger {
   readonly boots: BootStore;
   readonly hosts: HostStore;
   readonly events: EventStore;
-  /** The fleet recorded in this ledger; records `wanted` (or a drawn one) where there is none yet. */
-  fleet(wanted: FleetId | null): Promise<{ fleet_id: FleetId; schema: number }>;
+  /**
+   * The fleet recorded in this ledger; records `wanted` (or a drawn one) where there is none yet. Call it first:
+   * a ledger that nobody opened grants nothing for one lease. `born` (default: `wanted` is null) says that no host
+   * bears a fleet yet, so that an empty ledger cannot be one that lost its records.
+   */
+  fleet(wanted: FleetId | null, born?: boolean): Promise<FleetReply>;
+  /** Marks the ledger as closed cleanly, so that its next start grants at once; false while a boot has not retired. */
+  closeCleanly(): Promise<boolean>;
   serverProblems(): Promise<ServerProblem[]>;
   /** True if the server answered within `deadline_ms`. */
   ping(deadline_ms: number): Promise<boolean>;

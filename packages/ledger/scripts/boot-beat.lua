@@ -1,0 +1,43 @@
+#!lua flags=allow-oom
+-- boot-beat: renews a boot's lease for all it holds and tells it what the ledger knows of that.
+-- ARGV: boot, counter, highest fence seen ('' for none), engine healthy (0 | 1), held token, ...
+-- Replies: {ok, draining (0 | 1), cancelled tokens, unknown tokens, missing tokens} · {unknown} · {dead}
+-- Keeps: L1 L3 L4 C2 T3. Idempotent under re-send by the counter: a copy neither renews nor counts.
+--- @include "begin"
+--- @include "fence"
+local boot, counter = ARGV[1], tonumber(ARGV[2])
+local found = redis.call('HMGET', key.boot(boot), 'state', 'counter', 'host')
+local state, last, host = found[1], found[2], found[3]
+if not state then return { 'unknown' } end
+if state == 'DEAD' then return { 'dead' } end
+
+local fresh, missed = counter > tonumber(last), key.boot_missing(boot)
+local held, cancelled, unknown, missing = {}, {}, {}, {}
+for i = 5, #ARGV do
+  local token = ARGV[i]
+  held[token] = true
+  local of = redis.call('HMGET', key.reservation(token), 'workspace', 'task', 'boot')
+  if of[3] ~= boot then
+    unknown[#unknown + 1] = token
+  else
+    local flag = redis.call('HMGET', key.task(of[1], of[2]), 'cancel', 'token', 'status')
+    if flag[1] == '1' and flag[2] == token and flag[3] == 'RUNNING' then cancelled[#cancelled + 1] = token end
+  end
+end
+for _, token in ipairs(redis.call('SMEMBERS', key.boot_tokens(boot))) do
+  if held[token] then
+    redis.call('HDEL', missed, token)
+  else
+    local beats = fresh and redis.call('HINCRBY', missed, token, 1) or tonumber(redis.call('HGET', missed, token) or '0')
+    if beats >= 2 then missing[#missing + 1] = token end
+  end
+end
+if fresh then
+  redis.call('HSET', key.boot(boot), 'counter', ARGV[2], 'lease_ends_ms', int(now_ms + LEASE_MS))
+  redis.call('HSET', key.host(host), 'engine_healthy', ARGV[4])
+  if ARGV[3] ~= '' then
+    redis.call('HSET', key.boot(boot), 'fence_seen', ARGV[3])
+    raise_fence_floor(ARGV[3])
+  end
+end
+return { 'ok', state == 'DRAINING' and '1' or '0', cancelled, unknown, missing }

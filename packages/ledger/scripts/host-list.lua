@@ -1,0 +1,32 @@
+#!lua flags=no-writes
+-- host-list: hosts with limits, sums, offers and boots.
+-- Replies: {{host, limits, reserved, healthy (0 | 1), engine version, {image, digest, ...}, {runtime, ...},
+--   {boot, state, lease left in ms, held, ...}}, ...}
+-- Keeps: C1 (shown)
+--- @include "begin"
+--- @include "amount"
+local list = {}
+local hosts = redis.call('SMEMBERS', key.hosts)
+table.sort(hosts)
+for _, host in ipairs(hosts) do
+  local found = redis.call('HMGET', key.host(host), 'engine_healthy', 'engine_version')
+  local boots, ids = {}, redis.call('SMEMBERS', key.host_boots(host))
+  table.sort(ids)
+  for _, boot in ipairs(ids) do
+    local state = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
+    if state[1] then
+      local left = math.max(0, tonumber(state[2] or '0') - now_ms)
+      for _, value in ipairs({ boot, state[1], int(left), redis.call('SCARD', key.boot_tokens(boot)) }) do
+        boots[#boots + 1] = value
+      end
+    end
+  end
+  local sum = sum_of('host', host)
+  for i = 1, #sum do sum[i] = int(sum[i]) end
+  list[#list + 1] = {
+    host, table.concat(redis.call('HMGET', key.limits('host', host), unpack(AMOUNT)), ','), table.concat(sum, ','),
+    found[1], found[2], redis.call('HGETALL', key.host_images(host)), redis.call('SMEMBERS', key.host_runtimes(host)),
+    boots,
+  }
+end
+return list

@@ -1,0 +1,64 @@
+-- Sums of reservations by scope, kept incrementally and recountable from the reservations (C1).
+local AMOUNT = { 'slots', 'cpu_milli', 'memory_mb', 'pids' }
+
+local function amount_in(fields)
+  local amount = {}
+  for i, name in ipairs(AMOUNT) do amount[i] = tonumber(fields[name]) end
+  return amount
+end
+
+local function sum_of(scope, id)
+  local sum = redis.call('HMGET', key.sum(scope, id), unpack(AMOUNT))
+  for i = 1, #AMOUNT do sum[i] = tonumber(sum[i] or '0') end
+  return sum
+end
+
+-- What was never limited is unlimited.
+local function limits_of(scope, id)
+  local limits = redis.call('HMGET', key.limits(scope, id), unpack(AMOUNT))
+  for i = 1, #AMOUNT do limits[i] = tonumber(limits[i] or '') or math.huge end
+  return limits
+end
+
+local function free_in(scope, id)
+  local sum, limits = sum_of(scope, id), limits_of(scope, id)
+  local free = {}
+  for i = 1, #AMOUNT do free[i] = limits[i] - sum[i] end
+  return free
+end
+
+local function fits(amount, room)
+  for i = 1, #AMOUNT do
+    if amount[i] > room[i] then return false end
+  end
+  return true
+end
+
+local function take(amount, room)
+  for i = 1, #AMOUNT do room[i] = room[i] - amount[i] end
+end
+
+local function add_to_sum(scope, id, amount, sign)
+  local name, slots = key.sum(scope, id), 0
+  for i, field in ipairs(AMOUNT) do
+    local value = redis.call('HINCRBY', name, field, int(sign * amount[i]))
+    if i == 1 then slots = value end
+  end
+  -- Each reservation holds a slot: at none the sum is empty.
+  if slots == 0 then redis.call('DEL', name) end
+end
+
+-- Workspace and fleet are counted once a task, so that a re-run inherits them; the host once a reservation.
+local function hold_shared_scopes(task)
+  if task.scope_held == '1' then return end
+  add_to_sum('workspace', task.workspace, amount_in(task), 1)
+  add_to_sum('fleet', 'all', amount_in(task), 1)
+  set(task, { scope_held = '1' })
+end
+
+local function free_shared_scopes(task)
+  if task.scope_held ~= '1' or task.status == 'RUNNING' or tonumber(task.open) > 0 then return end
+  add_to_sum('workspace', task.workspace, amount_in(task), -1)
+  add_to_sum('fleet', 'all', amount_in(task), -1)
+  set(task, { scope_held = '0' })
+end

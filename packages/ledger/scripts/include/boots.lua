@@ -1,0 +1,59 @@
+-- Whether a boot may act (L3), and what a host offers.
+--- @include "amount"
+
+-- A lease that begins in the future is one from before the clock stepped back: it counts as ended.
+local function lease_stands(state, ends)
+  ends = tonumber(ends or '')
+  return state and state ~= 'DEAD' and ends and now_ms < ends and ends - LEASE_MS <= now_ms
+end
+
+local function boot_may_act(boot)
+  local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
+  return lease_stands(found[1], found[2])
+end
+
+local function takes_tasks(host)
+  for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
+    local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
+    if found[1] == 'LIVE' and lease_stands(found[1], found[2]) then return true end
+  end
+  return false
+end
+
+local function has_live_boot(host, except)
+  for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
+    local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
+    if boot ~= except and lease_stands(found[1], found[2]) then return true end
+  end
+  return false
+end
+
+local function engine_healthy(host)
+  return redis.call('HGET', key.host(host), 'engine_healthy') == '1'
+end
+
+local function offers(host, task)
+  return redis.call('HEXISTS', key.host_images(host), task.image) == 1
+    and redis.call('SISMEMBER', key.host_runtimes(host), task.runtime) == 1
+end
+
+local function could_serve(host, task)
+  return offers(host, task) and fits(amount_in(task), limits_of('host', host))
+end
+
+-- Why no registered host can ever run the task, or nil. With no host at all, that is judged later.
+local function refusal_of(task)
+  local why = nil
+  for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
+    if redis.call('HEXISTS', key.host_images(host), task.image) == 0 then
+      why = why or 'image'
+    elseif redis.call('SISMEMBER', key.host_runtimes(host), task.runtime) == 0 then
+      if why ~= 'resources' then why = 'runtime' end
+    elseif fits(amount_in(task), limits_of('host', host)) then
+      return nil
+    else
+      why = 'resources'
+    end
+  end
+  return why
+end

@@ -1,0 +1,96 @@
+-- The one terminal transition (T1), and the ways back to PENDING. Whatever ends a task frees what it holds without
+-- a sandbox, leaves the waiting list and wakes its own jobs and the next heads.
+--- @include "events"
+--- @include "waiting"
+
+-- Records are kept from the end on; one whose sandbox is not yet proven gone stays until it is.
+local function retain(task)
+  if not terminal(task) or tonumber(task.open) > 0 then return end
+  redis.call('PEXPIRE', task.name, RECORD_RETENTION_MS)
+end
+
+local function forget_body(task)
+  redis.call('DEL', key.body(task.workspace, task.id))
+  local workspace = key.workspace(task.workspace)
+  redis.call('HINCRBY', workspace, 'body_bytes', '-' .. task.body_bytes)
+  if redis.call('HINCRBY', workspace, 'live', -1) > 0 then return end
+  redis.call('DEL', workspace)
+  redis.call('PEXPIRE', key.index(task.workspace), RECORD_RETENTION_MS)
+end
+
+-- Followers, and the task's own job where that sleeps. Followers are kept a while for a re-send.
+local function add_own_jobs(task, promotions, with_job)
+  for _, member in ipairs(redis.call('SMEMBERS', key.followers(task.workspace, task.id))) do
+    local queue, job = string.match(member, '^([^\n]*)\n(.*)$')
+    promotions[#promotions + 1] = { task.workspace, task.id, queue, job }
+  end
+  if with_job then promotions[#promotions + 1] = promotion(task) end
+end
+
+local function finish(task, status, outcome, finished, promotions)
+  local waits = task.status == 'PENDING'
+  emit_state(task, finished)
+  leave(task)
+  add_own_jobs(task, promotions, waits)
+  set(task, { status = status, outcome = outcome, ended_ms = int(now_ms) })
+  redis.call('ZREM', key.pending, task.member)
+  redis.call('ZREM', key.healing, task.member)
+  forget_body(task)
+  redis.call('PEXPIRE', key.events(task.workspace, task.id), RECORD_RETENTION_MS)
+  for _, name in ipairs({ key.logs, key.marks, key.followers }) do
+    redis.call('PEXPIRE', name(task.workspace, task.id), OUTPUT_RETENTION_MS)
+  end
+  free_shared_scopes(task)
+  retain(task)
+  add_heads(task, promotions)
+end
+
+local NO_OUTPUT = '{"text":null,"encoding":"utf8","truncated":false,"total_bytes":0,"sha256":null}'
+
+-- The whole outcome of a task that ends without a settle. `failure` is the JSON of its error.
+local function finish_unsettled(task, status, failure, promotions)
+  local total = int(math.max(0, now_ms - tonumber(task.accepted_ms)))
+  local outcome = '{"workspace_id":"' .. task.workspace .. '","task_id":"' .. task.id .. '","status":"' .. status
+    .. '","ran":' .. (task.ran == '1' and 'true' or 'false') .. ',"warm":false,"exit_code":null,"signal":null,"attempt":'
+    .. task.attempt .. ',"host_id":null,"image":' .. cjson.encode(task.image) .. ',"image_digest":null,"generation":'
+    .. task.generation .. ',"state_lost":false,"isolation":null,"stdout":' .. NO_OUTPUT .. ',"stderr":' .. NO_OUTPUT
+    .. ',"limits":null,"timing":{"queued_ms":' .. (task.attempt == '0' and total or 'null')
+    .. ',"setup_ms":null,"run_ms":null,"harvest_ms":null,"total_ms":' .. total
+    .. '},"usage":{"cpu_ms":null,"memory_peak_bytes":null,"killed_processes":null,"kill_ms":null},"tree_receipt":null'
+    .. ',"cleanup_pending":' .. (tonumber(task.open) > 0 and 'true' or 'false') .. ',"error":' .. failure .. '}'
+  local finished = '{"kind":"task_finished","status":"' .. status .. '","exit_code":null,"signal":null,"error":'
+    .. failure .. '}'
+  finish(task, status, outcome, finished, promotions)
+end
+
+-- A new delivery is a new job: the old one's id can never be used again.
+local function redeliver(task)
+  local delivery = int(tonumber(task.delivery) + 1)
+  set(task, { delivery = delivery, job = job_of(task, delivery) })
+  redis.call('ZADD', key.healing, int(now_ms + HEALING_FIRST_MS), task.member)
+end
+
+-- Ends the attempt of a RUNNING task: back to PENDING, or settled where it is flagged or its attempts are used up.
+-- `counted` attempts count against attempts_max, others are hand-backs with a bound of their own.
+local function give_back(task, counted, requeued, failures, promotions)
+  local count = counted and 'counted' or 'hand_backs'
+  set(task, { [count] = int(tonumber(task[count]) + 1) })
+  redis.call('HSET', key.reservation(task.token), 'state', 'draining')
+  if task.cancel == '1' then
+    finish_unsettled(task, 'CANCELLED', failures.cancelled, promotions)
+  elseif tonumber(task.counted) >= tonumber(task.attempts_max) then
+    finish_unsettled(task, 'FAILED', failures.exhausted, promotions)
+  elseif tonumber(task.hand_backs) >= HAND_BACKS_MAX then
+    finish_unsettled(task, 'FAILED', failures.unavailable, promotions)
+  else
+    -- A plain producer's job cannot carry a second delivery: it waits for the end instead.
+    if task.job ~= job_of(task, task.delivery) then
+      redis.call('SADD', key.followers(task.workspace, task.id), task.queue .. '\n' .. task.job)
+    end
+    emit_state(task, requeued)
+    set(task, { status = 'PENDING', pending_since_ms = int(now_ms) })
+    clear(task, { 'boot', 'host', 'token', 'sandbox', 'fence', 'granted_ms' })
+    redis.call('ZADD', key.pending, int(now_ms + tonumber(task.queue_timeout_ms)), task.member)
+    redeliver(task)
+  end
+end

@@ -1,0 +1,57 @@
+#!lua
+-- task-accept: takes a task into the ledger, or finds the one of this name. Refused when Redis is out of memory.
+-- ARGV: workspace, task, digest, body, image, runtime, slots, cpu_milli, memory_mb, pids, attempts_max,
+--   queue_timeout_ms, queue, job ('' where the job is the delivery's own)
+-- Replies: {accepted | existing, delivery, queue, job, view} · {conflict} · {refused, image | runtime | resources | bodies}
+-- Keeps: T2 (by name and digest; also idempotent under re-send by them), Q1
+--- @include "begin"
+--- @include "events"
+--- @include "view"
+local workspace, id, digest, body = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local known = load_task(workspace, id)
+if known then
+  if known.digest ~= digest then return { 'conflict' } end
+  return { 'existing', known.delivery, known.queue, known.job, view_of(known) }
+end
+
+local task = {
+  digest = digest, image = ARGV[5], runtime = ARGV[6],
+  slots = ARGV[7], cpu_milli = ARGV[8], memory_mb = ARGV[9], pids = ARGV[10],
+  attempts_max = ARGV[11], queue_timeout_ms = ARGV[12], queue = ARGV[13],
+}
+local refusal = refusal_of(task)
+if refusal then return { 'refused', refusal } end
+local owner = key.workspace(workspace)
+if tonumber(redis.call('HGET', owner, 'body_bytes') or '0') + #body > BODIES_BYTES_MAX then
+  return { 'refused', 'bodies' }
+end
+
+-- The oldest records of the index may have expired; a few a call keep it small.
+local index = key.index(workspace)
+for _, oldest in ipairs(redis.call('ZRANGE', index, 0, 3)) do
+  if redis.call('EXISTS', key.task(workspace, oldest)) == 0 then redis.call('ZREM', index, oldest) end
+end
+
+task.workspace, task.id, task.name, task.member = workspace, id, key.task(workspace, id), workspace .. '.' .. id
+redis.call('DEL', key.body(workspace, id), key.events(workspace, id), key.logs(workspace, id),
+  key.marks(workspace, id), key.output(workspace, id), key.followers(workspace, id))
+redis.call('HSET', task.name,
+  'digest', digest, 'image', task.image, 'runtime', task.runtime, 'slots', task.slots, 'cpu_milli', task.cpu_milli,
+  'memory_mb', task.memory_mb, 'pids', task.pids, 'attempts_max', task.attempts_max,
+  'queue_timeout_ms', task.queue_timeout_ms, 'queue', task.queue)
+set(task, {
+  status = 'PENDING', accepted_us = now_us, accepted_ms = int(now_ms), pending_since_ms = int(now_ms),
+  delivery = '1', job = ARGV[14] ~= '' and ARGV[14] or job_of(task, '1'), attempt = '0', counted = '0',
+  hand_backs = '0', generation = '0', sequence = '0', cancel = '0', ran = '0', scope_held = '0', open = '0',
+  body_bytes = int(#body), log_bytes = '0', log_cut_bytes = '0', log_marked_bytes = '0',
+})
+redis.call('SET', key.body(workspace, id), body)
+redis.call('HINCRBY', owner, 'body_bytes', #body)
+redis.call('HINCRBY', owner, 'live', 1)
+redis.call('ZADD', index, int(now_ms), id)
+redis.call('PERSIST', index)
+redis.call('ZADD', key.pending, int(now_ms + tonumber(task.queue_timeout_ms)), task.member)
+redis.call('ZADD', key.healing, int(now_ms + HEALING_FIRST_MS), task.member)
+emit_state(task, '{"kind":"task_accepted"}')
+return { 'accepted', task.delivery, task.queue, task.job, view_of(task) }

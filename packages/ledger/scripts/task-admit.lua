@@ -1,0 +1,83 @@
+#!lua flags=allow-oom
+-- task-admit: grants one attempt of a task to a boot, or says why not. A denial changes only the waiting list.
+-- ARGV: workspace, task, boot, host, delivery, sandbox, token, failures by JSON: image, runtime, resources, queue timeout
+-- Replies: {granted, token, sandbox, attempt, generation, fence, accepted_ms, granted_ms, sequence, body}
+--   · {done, outcome, promotions} · {parked, scope} · {busy | stale | draining | closed | fenced}
+-- Keeps: C1 C2 L1 L3 G1 T1. Idempotent under re-send by the owner token; a later admit for the same boot and
+-- delivery gets the old grant.
+--- @include "begin"
+--- @include "ending"
+--- @include "fence"
+--- @include "grants"
+local workspace, id, boot, host, delivery = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local sandbox, token = ARGV[6], ARGV[7]
+
+local function granted(task)
+  return {
+    'granted', task.token, task.sandbox, task.attempt, task.generation, task.fence, task.accepted_ms, task.granted_ms,
+    task.sequence, redis.call('GET', key.body(workspace, id)),
+  }
+end
+
+local task = load_task(workspace, id)
+if task and terminal(task) then return { 'done', task.outcome, {} } end
+-- A token stands for one admit: spent or lent elsewhere, it can only belong to a delayed copy.
+if not task or redis.call('EXISTS', key.gone(token)) == 1 then return { 'stale' } end
+local reserved = redis.call('EXISTS', key.reservation(token)) == 1
+if reserved and not (task.status == 'RUNNING' and task.token == token) then return { 'stale' } end
+if task.delivery ~= delivery then return { 'stale' } end
+if not boot_may_act(boot) or redis.call('HGET', key.boot(boot), 'host') ~= host then return { 'fenced' } end
+if task.status == 'RUNNING' then
+  if task.boot == boot then return granted(task) end
+  return { 'busy' }
+end
+
+local function refuse(failure)
+  local promotions = {}
+  finish_unsettled(task, 'FAILED', failure, promotions)
+  return { 'done', task.outcome, promotions }
+end
+
+local deadline = redis.call('ZSCORE', key.pending, task.member)
+if deadline and now_ms >= tonumber(deadline) then return refuse(ARGV[11]) end
+if redis.call('HGET', key.boot(boot), 'state') == 'DRAINING' then return { 'draining' } end
+if not grants_open() then return { 'closed' } end
+local refusal = refusal_of(task)
+if refusal == 'image' then return refuse(ARGV[8]) end
+if refusal == 'runtime' then return refuse(ARGV[9]) end
+if refusal == 'resources' then return refuse(ARGV[10]) end
+
+-- Workspace before fleet before host; a task that holds workspace and fleet from an earlier attempt keeps them.
+local function denied()
+  local amount, held = amount_in(task), task.scope_held == '1'
+  if not held and #older_in(key.waiters('workspace', workspace), task) > 0 then return 'workspace' end
+  if not held and not fits(amount, free_in('workspace', workspace)) then return 'workspace' end
+  if not held and not fits(amount, free_in('fleet', 'all')) then return 'fleet' end
+  if not engine_healthy(host) or not could_serve(host, task) then return 'host' end
+  if not fits(amount, free_in('host', host)) then return 'host' end
+  return overtaken_in_fleet(task, host)
+end
+
+local scope = denied()
+if scope then
+  park(task, scope)
+  return { 'parked', scope }
+end
+
+leave(task)
+hold_shared_scopes(task)
+add_to_sum('host', host, amount_in(task), 1)
+local attempt = int(tonumber(task.attempt) + 1)
+local fence = next_fence()
+set(task, {
+  status = 'RUNNING', boot = boot, host = host, token = token, sandbox = sandbox, attempt = attempt,
+  generation = attempt, fence = fence, granted_ms = int(now_ms), open = int(tonumber(task.open) + 1),
+})
+redis.call('HSET', key.reservation(token),
+  'state', 'pending', 'boot', boot, 'host', host, 'workspace', workspace, 'task', id, 'sandbox', sandbox,
+  'attempt', attempt, 'slots', task.slots, 'cpu_milli', task.cpu_milli, 'memory_mb', task.memory_mb, 'pids', task.pids)
+redis.call('SADD', key.reservations, token)
+redis.call('SADD', key.boot_tokens(boot), token)
+redis.call('ZREM', key.pending, task.member)
+redis.call('ZREM', key.healing, task.member)
+return granted(task)

@@ -1,0 +1,39 @@
+#!lua flags=allow-oom
+-- task-release: gives capacity back after proof that the sandbox is gone. A task still RUNNING under the token is
+-- requeued here: counted where user code may have started, a hand-back where not.
+-- ARGV: workspace, task, token, boot, requeued event, failures by JSON: cancelled, attempts exhausted, engine unavailable
+-- Replies: {released | already, promotions, delivery, queue, job} ('' thrice where nothing was requeued)
+-- Keeps: C1 C2 T2. Idempotent under re-send: a spent token is remembered with what it requeued. It needs no lease:
+-- proof counts whoever brings it.
+--- @include "begin"
+--- @include "ending"
+local workspace, id, token, boot = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local reservation = record(key.reservation(token))
+local mine = reservation and reservation.boot == boot and reservation.workspace == workspace and reservation.task == id
+local task = load_task(workspace, id)
+if not mine or not task then
+  local requeued = redis.call('GET', key.gone(token))
+  local owner, delivery = string.match(requeued or '', '^(%S+) (%d+)$')
+  if task and owner == boot then
+    return { 'already', {}, delivery, task.queue, job_of(task, delivery) }
+  end
+  return { 'already', {}, '', '', '' }
+end
+
+local promotions, delivery = {}, ''
+if task.status == 'RUNNING' and task.token == token then
+  local failures = { cancelled = ARGV[6], exhausted = ARGV[7], unavailable = ARGV[8] }
+  give_back(task, reservation.state == 'active', ARGV[5], failures, promotions)
+  if not terminal(task) then delivery = task.delivery end
+end
+add_to_sum('host', reservation.host, amount_in(reservation), -1)
+redis.call('DEL', key.reservation(token))
+redis.call('SREM', key.reservations, token)
+redis.call('SREM', key.boot_tokens(boot), token)
+redis.call('HDEL', key.boot_missing(boot), token)
+redis.call('SET', key.gone(token), boot .. ' ' .. delivery, 'PX', SPENT_TOKEN_MS)
+set(task, { open = int(tonumber(task.open) - 1) })
+free_shared_scopes(task)
+retain(task)
+add_heads(task, promotions)
+return { 'released', promotions, delivery, delivery ~= '' and task.queue or '', delivery ~= '' and task.job or '' }

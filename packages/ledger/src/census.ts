@@ -1,0 +1,185 @@
+/**
+ * Counts a ledger independently of its scripts: what is left over (Q1) and whether each sum equals its records (C1).
+ * For tests and for an operator in doubt; it reads every key and stops nothing.
+ */
+import { AMOUNT_KEYS, type Amount } from "@holdfast/contract";
+import type { Redis } from "ioredis";
+import { keysOf, rootOf, standingKeys } from "./keys.js";
+import type { Ledger } from "./ledger.js";
+
+export interface Census {
+  readonly keys: number;
+  /** Keys without expiry that are neither standing nor of a live boot nor of a task that has not ended. */
+  readonly leftovers: readonly string[];
+  /** Owner tokens of every open reservation. */
+  readonly reservations: readonly string[];
+  /** `<workspace>.<task>` of every waiter, `<list> <member>`. */
+  readonly waiters: readonly string[];
+  /** Tasks that have not ended. */
+  readonly unfinished: readonly string[];
+  /** Sums, sets and flags that differ from a recount of the records. */
+  readonly miscounted: readonly string[];
+  /** Scopes in which more is reserved than the limit allows. */
+  readonly overcommitted: readonly string[];
+}
+
+type Fields = Record<string, string>;
+
+interface Found {
+  readonly prefix: string;
+  readonly keys: readonly string[];
+  readonly lasting: ReadonlySet<string>;
+  readonly hashes: ReadonlyMap<string, Fields>;
+  readonly sets: ReadonlyMap<string, readonly string[]>;
+  readonly lists: ReadonlyMap<string, readonly string[]>;
+}
+
+export async function census(ledger: Pick<Ledger, "prefix" | "connection">): Promise<Census> {
+  const redis = ledger.connection("census");
+  try {
+    const found = await readAll(redis, ledger.prefix);
+    const recount = recountOf(found);
+    const unfinished = tasksOf(found).filter(({ fields }) => !ended(fields));
+    return {
+      keys: found.keys.length,
+      leftovers: leftoversOf(found),
+      reservations: [...reservationsOf(found).keys()],
+      waiters: [...found.lists].flatMap(([list, members]) => members.map((member) => `${list} ${member}`)),
+      unfinished: unfinished.map(({ member }) => member),
+      miscounted: [...miscounts(found, recount), ...strays(found)],
+      overcommitted: overcommitted(found, recount),
+    };
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function readAll(redis: Redis, prefix: string): Promise<Found> {
+  const root = rootOf(prefix);
+  const keys = (await redis.keys(`${root.replace(/[?*[\]\\]/g, "\\$&")}:*`)).toSorted();
+  const types = await Promise.all(keys.map((key) => redis.type(key)));
+  const lives = await Promise.all(keys.map((key) => redis.pttl(key)));
+  const of = (type: string) => keys.filter((_, index) => types[index] === type);
+  const read = async <Value>(type: string, get: (key: string) => Promise<Value>) =>
+    new Map(await Promise.all(of(type).map(async (key) => [key, await get(key)] as const)));
+  return {
+    prefix,
+    keys,
+    lasting: new Set(keys.filter((_, index) => lives[index] === -1)),
+    hashes: await read("hash", (key) => redis.hgetall(key)),
+    sets: await read("set", (key) => redis.smembers(key)),
+    lists: new Map(
+      [...(await read("zset", (key) => redis.zrange(key, 0, -1)))].filter(([key]) => key.includes(":waiters:")),
+    ),
+  };
+}
+
+function hashesOf(found: Found, kind: string): Map<string, Fields> {
+  const start = `${rootOf(found.prefix)}:${kind}:`;
+  const entries = [...found.hashes].filter(([key]) => key.startsWith(start));
+  return new Map(entries.map(([key, fields]) => [key.slice(start.length), fields]));
+}
+
+function reservationsOf(found: Found): Map<string, Fields> {
+  return hashesOf(found, "reservation");
+}
+
+function ended(fields: Fields): boolean {
+  return fields["status"] !== "PENDING" && fields["status"] !== "RUNNING";
+}
+
+function tasksOf(found: Found): { member: string; fields: Fields }[] {
+  return [...hashesOf(found, "task")].map(([name, fields]) => ({ member: name.replace(":", "."), fields }));
+}
+
+function leftoversOf(found: Found): string[] {
+  const standing = standingKeys(found.prefix);
+  const root = rootOf(found.prefix);
+  const live = new Set([...hashesOf(found, "boot")].filter(([, boot]) => boot["state"] !== "DEAD").map(([id]) => id));
+  return [...found.lasting].filter((key) => {
+    const [kind = "", id = ""] = key.slice(root.length + 1).split(":");
+    return !standing.some((form) => form.test(key)) && !(kind === "boot" && live.has(id));
+  });
+}
+
+function amountIn(fields: Fields): Amount {
+  const read = (key: string) => Number(fields[key] ?? 0);
+  return { slots: read("slots"), cpu_milli: read("cpu_milli"), memory_mb: read("memory_mb"), pids: read("pids") };
+}
+
+/** Sums by scope from the records alone: hosts by reservation, workspace and fleet once a task that holds them. */
+function recountOf(found: Found): Map<string, Amount> {
+  const sums = new Map<string, Amount>();
+  function add(scope: string, fields: Fields): void {
+    const sum = sums.get(scope) ?? amountIn({});
+    const more = amountIn(fields);
+    sums.set(scope, {
+      slots: sum.slots + more.slots,
+      cpu_milli: sum.cpu_milli + more.cpu_milli,
+      memory_mb: sum.memory_mb + more.memory_mb,
+      pids: sum.pids + more.pids,
+    });
+  }
+  const tasks = new Set<string>();
+  for (const fields of reservationsOf(found).values()) {
+    add(`host:${fields["host"]}`, fields);
+    const task = `${fields["workspace"]}.${fields["task"]}`;
+    if (tasks.has(task)) continue;
+    tasks.add(task);
+    add(`workspace:${fields["workspace"]}`, fields);
+    add("fleet:all", fields);
+  }
+  return sums;
+}
+
+function miscounts(found: Found, recount: Map<string, Amount>): string[] {
+  const kept = hashesOf(found, "sum");
+  return [...new Set([...kept.keys(), ...recount.keys()])].flatMap((scope) => {
+    const [shown, counted] = [amountIn(kept.get(scope) ?? {}), amountIn(toFields(recount.get(scope)))];
+    const same = AMOUNT_KEYS.every((key) => shown[key] === counted[key]);
+    return same ? [] : [`sum ${scope}: kept ${JSON.stringify(shown)}, counted ${JSON.stringify(counted)}`];
+  });
+}
+
+function toFields(amount: Amount | undefined): Fields {
+  return Object.fromEntries(Object.entries(amount ?? {}).map(([key, value]) => [key, `${value}`]));
+}
+
+function overcommitted(found: Found, recount: Map<string, Amount>): string[] {
+  const limits = hashesOf(found, "limits");
+  return [...recount].flatMap(([scope, sum]) =>
+    AMOUNT_KEYS.filter((key) => sum[key] > Number(limits.get(scope)?.[key] ?? Number.POSITIVE_INFINITY)).map(
+      (key) => `${scope}: ${key} ${sum[key]} of ${limits.get(scope)?.[key]}`,
+    ),
+  );
+}
+
+/** Lists, sets and flags that do not agree with the records they speak of. */
+function strays(found: Found): string[] {
+  const keys = keysOf(found.prefix);
+  const reservations = reservationsOf(found);
+  const listed = new Set(found.sets.get(keys.reservations) ?? []);
+  const byBoot = [...found.sets].filter(([key]) => key.endsWith(":tokens")).flatMap(([, tokens]) => tokens);
+  const tasks = tasksOf(found);
+  const waiting = new Map<string, number>();
+  for (const member of [...found.lists.values()].flat()) waiting.set(member, (waiting.get(member) ?? 0) + 1);
+  return [
+    ...symmetric("reservations", listed, new Set(reservations.keys())),
+    ...symmetric("tokens of boots", new Set(byBoot), new Set(reservations.keys())),
+    ...tasks.flatMap(({ member, fields }) => {
+      const lists = waiting.get(member) ?? 0;
+      const waits = fields["wait_scope"] !== undefined;
+      const open = [...reservations.values()].filter((of) => `${of["workspace"]}.${of["task"]}` === member).length;
+      return [
+        ...(lists === (waits ? 1 : 0) ? [] : [`${member} is in ${lists} lists, wait_scope ${fields["wait_scope"]}`]),
+        ...(waits && fields["status"] !== "PENDING" ? [`${member} is ${fields["status"]} and waits`] : []),
+        ...(Number(fields["open"]) === open ? [] : [`${member} counts ${fields["open"]} open, ${open} found`]),
+      ];
+    }),
+  ];
+}
+
+function symmetric(what: string, left: ReadonlySet<string>, right: ReadonlySet<string>): string[] {
+  const only = (one: ReadonlySet<string>, other: ReadonlySet<string>) => [...one].filter((item) => !other.has(item));
+  return [...only(left, right), ...only(right, left)].map((item) => `${what}: ${item} on one side only`);
+}

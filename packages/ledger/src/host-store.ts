@@ -1,0 +1,64 @@
+/** Hosts in the ledger: what they offer, what is reserved there, and limits of every scope. */
+import {
+  AMOUNT_KEYS,
+  amountSchema,
+  HoldfastError,
+  type HostView,
+  hostViewSchema,
+  type SandboxView,
+  sandboxViewSchema,
+} from "@holdfast/contract";
+import type { Caller } from "./caller.js";
+import { FLEET_SCOPE_ID, idPart } from "./keys.js";
+import type { HostStore } from "./ledger.js";
+import { amountOf, list, type Reply, rowsOf, texts, whole } from "./replies.js";
+
+export function createHostStore(caller: Caller): HostStore {
+  return {
+    list: async () => list(await caller.run("host-list", [])).map(hostOf),
+    sandboxes: async () => list(await caller.run("sandbox-list", [])).map(sandboxOf),
+    setLimits: async (scope, id, limits) => {
+      const of = scope === "fleet" ? FLEET_SCOPE_ID : idPart(id);
+      const checked = amountSchema.partial().parse(limits ?? {});
+      const fields = AMOUNT_KEYS.flatMap((key) => (checked[key] === undefined ? [] : [key, checked[key]]));
+      if (limits !== null && fields.length === 0) return;
+      if (whole(await caller.run("limits-set", [scope, of, ...fields])) === 1) return;
+      const message = "Limits can be set for a registered host only, and not lifted there.";
+      throw new HoldfastError("INVALID_REQUEST", { field: "id", message });
+    },
+  };
+}
+
+function hostOf(reply: Reply): HostView {
+  const [host, limits, reserved, healthy, version, images, runtimes, boots] = list(reply);
+  return hostViewSchema.parse({
+    host_id: host,
+    limits: amountOf(limits),
+    reserved: amountOf(reserved),
+    images: rowsOf(images, 2).map(([image, digest]) => ({ image, digest })),
+    runtimes: texts(runtimes).toSorted(),
+    engine_healthy: healthy === "1",
+    engine_version: version,
+    boots: rowsOf(boots, 4).map(([boot, state, left, held]) => ({
+      boot_id: boot,
+      state,
+      lease_left_ms: whole(left),
+      held: whole(held),
+    })),
+  });
+}
+
+function sandboxOf(reply: Reply): SandboxView {
+  const [sandbox, workspace, task, host, boot, attempt, state, amount] = list(reply);
+  return sandboxViewSchema.parse({
+    sandbox_id: sandbox,
+    workspace_id: workspace,
+    task_id: task,
+    host_id: host,
+    boot_id: boot,
+    attempt: whole(attempt),
+    state,
+    amount: amountOf(amount),
+    cleanup_pending: state === "draining",
+  });
+}

@@ -1,0 +1,35 @@
+/** Errors of tasks that end without a settle. Scripts get them as JSON, so that each text lives in one place. */
+import { type ErrorCode, type Evidence, type TaskError, type TaskRequest, taskError } from "@holdfast/contract";
+
+const failure = (code: ErrorCode, evidence: Evidence = {}): string => JSON.stringify(taskError(code, { evidence }));
+
+export const CANCELLED = failure("CANCELLED");
+export const QUEUE_TIMEOUT = failure("QUEUE_TIMEOUT");
+export const IMAGE_NOT_ALLOWED = failure("IMAGE_NOT_ALLOWED");
+export const CAPABILITY_ABSENT = failure("CAPABILITY_ABSENT", { field: "runtime" });
+export const RESOURCES_TOO_LARGE = failure("RESOURCES_TOO_LARGE");
+
+/** What an attempt that is given back may end in: cancelled, attempts used up, hand-backs used up. */
+export function endsOfGivingBack(reason: string): [string, string, string] {
+  const evidence = { last_reason: reason };
+  return [CANCELLED, failure("ATTEMPTS_EXHAUSTED", evidence), failure("ENGINE_UNAVAILABLE", evidence)];
+}
+
+/** Why accept refused, in the words of the closed list. */
+export function refusalOf(why: string, request: TaskRequest): TaskError {
+  switch (why) {
+    case "image":
+      return taskError("IMAGE_NOT_ALLOWED", { evidence: { field: "image", image: request.image } });
+    case "runtime":
+      return taskError("CAPABILITY_ABSENT", {
+        message: `No host of this fleet offers the runtime ${request.runtime} for this image.`,
+        evidence: { field: "runtime", runtime: request.runtime },
+      });
+    case "resources":
+      return taskError("RESOURCES_TOO_LARGE", { evidence: { field: "resources", ...request.resources } });
+    case "bodies":
+      return taskError("CAPACITY_EXHAUSTED", { retry_after_ms: 1_000 });
+    default:
+      return taskError("INTERNAL");
+  }
+}
