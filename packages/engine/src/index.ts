@@ -1,1 +1,4 @@
+export { defaultEnvironment } from "./default-environment.js";
 export * from "./engine.js";
+export { EngineAway } from "./sweep.js";
+export { type ExitCircumstances, judgeExit } from "./verdict.js";

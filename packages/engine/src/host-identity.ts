@@ -1,0 +1,30 @@
+/** Which host this engine is: kept in the engine as the label of a named volume, since engine ids get cloned. */
+import { drawHostId, type FleetId, type HostId, hostIdSchema, TIMES } from "@holdfast/contract";
+import { hostVolumeName, LABELS } from "./container-name.js";
+import type { EngineConnection } from "./engine-connection.js";
+import { type EngineReply, failed, ok } from "./engine-failure.js";
+import { reader } from "./json-reader.js";
+
+/** Reads the host's id, or draws it. Workers that open at the same moment agree: a volume is made once. */
+export async function identifyHost(connection: EngineConnection, fleetId: FleetId): Promise<EngineReply<HostId>> {
+  const name = hostVolumeName(fleetId);
+  const made = await connection.ask({
+    method: "POST",
+    path: "/volumes/create",
+    body: { Name: name, Labels: { [LABELS.fleet]: fleetId, [LABELS.host]: drawHostId() } },
+    deadline_ms: TIMES.engine_call_ms,
+    idempotent: true,
+  });
+  if (made.kind === "failed") return made;
+  const kept = await connection.ask({
+    method: "GET",
+    path: `/volumes/${name}`,
+    deadline_ms: TIMES.engine_call_ms,
+    idempotent: true,
+  });
+  if (kept.kind === "failed") return kept;
+  const labels = reader(kept.value).texts("Labels");
+  const host = hostIdSchema.safeParse(labels[LABELS.host]);
+  if (labels[LABELS.fleet] === fleetId && host.success) return ok(host.data);
+  return failed({ kind: "unexpected", detail: `volume ${name} is not the host volume of this fleet` });
+}

@@ -1,0 +1,36 @@
+/** Bounds how much of one kind is under way at once; engines lose speed beyond a few at a time. */
+export interface Lane {
+  /** Runs `work` once there is room: urgent work before other work, else in the order of asking. */
+  run<T>(work: () => Promise<T>, urgent?: boolean): Promise<T>;
+}
+
+export function createLane(max: number): Lane {
+  const urgentWaiters: (() => void)[] = [];
+  const otherWaiters: (() => void)[] = [];
+  let running = 0;
+
+  function next(): void {
+    const start = urgentWaiters.shift() ?? otherWaiters.shift();
+    if (start === undefined) running -= 1;
+    else start();
+  }
+
+  function enter(urgent: boolean): Promise<void> {
+    if (running < max) {
+      running += 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => (urgent ? urgentWaiters : otherWaiters).push(resolve));
+  }
+
+  return {
+    async run(work, urgent = true) {
+      await enter(urgent);
+      try {
+        return await work();
+      } finally {
+        next();
+      }
+    },
+  };
+}
