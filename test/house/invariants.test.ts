@@ -12,7 +12,7 @@ interface Row {
 }
 
 const rows = (): Row[] =>
-  tableUnder(PAGE, "Invariants").map(([number = "", , code = "", proof = ""]) => ({ number, code, proof }));
+  tableUnder(PAGE, "The list").map(([number = "", , code = "", proof = ""]) => ({ number, code, proof }));
 const numbersIn = (text: string) => [...text.matchAll(NUMBER)].map((match) => match[1] ?? "");
 const pathsIn = (cell: string) => [...cell.matchAll(/`([^`]+\/[^`]+)`/g)].map((match) => match[1] ?? "");
 
