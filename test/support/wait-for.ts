@@ -12,13 +12,16 @@ export interface WaitOptions {
  * Looks until `condition` gives something truthy, and returns that.
  * Throws after `bound_ms` with the last thing seen, or with the last error of the look.
  */
-export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitOptions): Promise<NonNullable<T>> {
+export async function waitFor<T>(
+  condition: () => T | Promise<T>,
+  options: WaitOptions,
+): Promise<Exclude<T, false | null | undefined>> {
   const end = performance.now() + options.bound_ms;
   let seen: unknown;
   do {
     try {
       const value = await condition();
-      if (value) return value;
+      if (value) return value as Exclude<T, false | null | undefined>;
       seen = value;
     } catch (error) {
       seen = error;
