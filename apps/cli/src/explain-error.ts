@@ -31,6 +31,10 @@ function explainRefusal(error: HoldfastError): Explanation {
   return { line: `${field}${error.message}${advice}`, exit_code: exitCodeOfError(error) };
 }
 
+function isAddressInUse(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+}
+
 /** Turns whatever ended a command into one line and an exit code; never a stack trace. */
 export function explainError(error: unknown): Explanation {
   if (error instanceof CommandFault) return { line: error.message, exit_code: error.exit_code };
@@ -38,5 +42,8 @@ export function explainError(error: unknown): Explanation {
   if (error instanceof HoldfastError) return explainRefusal(error);
   if (error instanceof CommanderError) return explainUsage(error);
   const message = error instanceof Error ? error.message : String(error);
+  // By name: the worker is loaded by the few commands that run one.
+  if (error instanceof Error && error.name === "StartRefused") return { line: message, exit_code: EXIT.platform };
+  if (isAddressInUse(error)) return { line: `${message}: name another port`, exit_code: EXIT.platform };
   return { line: `unexpected failure: ${message}`, exit_code: EXIT.platform };
 }

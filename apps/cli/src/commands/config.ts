@@ -1,6 +1,4 @@
 import { maskSecrets } from "@holdfast/chassis";
-import { GATEWAY_SECRETS, readGatewayConfig } from "@holdfast/gateway";
-import { readWorkerConfig } from "@holdfast/worker";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
@@ -10,13 +8,16 @@ interface ConfigOptions {
 }
 
 /** Every setting of every program, as it holds now. */
-function effective(context: CommandContext): Record<string, unknown> {
+async function effective(context: CommandContext): Promise<Record<string, unknown>> {
+  const [worker, gateway] = await Promise.all([import("@holdfast/worker"), import("@holdfast/gateway")]);
+  const { readWorkerConfig, WORKER_SECRETS } = worker;
+  const { GATEWAY_SECRETS, readGatewayConfig } = gateway;
   const all = { ...readWorkerConfig(context.env), ...readGatewayConfig(context.env), ...context.config };
-  return maskSecrets(all, GATEWAY_SECRETS);
+  return maskSecrets(all, [...GATEWAY_SECRETS, ...WORKER_SECRETS]);
 }
 
-function showConfig(options: ConfigOptions, context: CommandContext): number {
-  const values = Object.entries(effective(context)).sort(([left], [right]) => (left < right ? -1 : 1));
+async function showConfig(options: ConfigOptions, context: CommandContext): Promise<number> {
+  const values = Object.entries(await effective(context)).sort(([left], [right]) => (left < right ? -1 : 1));
   if (options.json === true) context.console.line(JSON.stringify(Object.fromEntries(values)));
   else for (const [name, value] of values) context.console.line(`${name}=${value === undefined ? "" : String(value)}`);
   return EXIT.ok;
@@ -28,5 +29,5 @@ export function addConfig(program: Command, context: CommandContext): void {
     .summary("show the effective settings, secrets masked")
     .description("Show the effective settings of all programs, from the environment, secrets masked.")
     .option("--json", "one JSON object")
-    .action((options: ConfigOptions) => context.exit(showConfig(options, context)));
+    .action(async (options: ConfigOptions) => context.exit(await showConfig(options, context)));
 }

@@ -1,31 +1,6 @@
-import { createLogger, runProgram } from "@holdfast/chassis";
 import type { Command } from "commander";
-import type { CommandContext, FleetOptions } from "../command-context.js";
-import { prepareDataFolder } from "../data-folder/data-folder.js";
-import { exitOnFailedStart } from "../up/failed-start.js";
-import { openLogFile } from "../up/log-file.js";
-import { bringUp } from "../up/up.js";
-
-interface UpOptions extends FleetOptions {
-  readonly port?: string;
-  readonly slots?: string;
-}
-
-function up(options: UpOptions, context: CommandContext): Promise<void> {
-  const { config, env, console } = context;
-  const folder = prepareDataFolder(options.data ?? config.HOLDFAST_DATA);
-  const logger = createLogger({ name: "up", destination: openLogFile(folder.log_file) });
-  const { port, slots } = options;
-  const chosen = { ...(port === undefined ? {} : { port }), ...(slots === undefined ? {} : { slots }) };
-  // A closed terminal ends the fleet as a Ctrl-C does.
-  process.on("SIGHUP", () => process.kill(process.pid, "SIGTERM"));
-  const start = async () => {
-    const running = await bringUp({ folder, config, env, logger, ...chosen });
-    console.line(running.ready_line);
-    return running;
-  };
-  return runProgram({ name: "up", logger, start: () => exitOnFailedStart(console, start) });
-}
+import type { CommandContext } from "../command-context.js";
+import type { UpOptions } from "../up/serve-up.js";
 
 const HELP = `
 One process serves this machine: a worker on its Docker Engine, and the gateway with the queue board.
@@ -42,5 +17,5 @@ export function addUp(program: Command, context: CommandContext): void {
     .option("--port <port>", "port of the gateway, 0 for a free one (default: HOLDFAST_GATEWAY_PORT, else 7070)")
     .option("--slots <count>", "sandboxes at once (default: twice the engine's cores)")
     .addHelpText("after", HELP)
-    .action((options: UpOptions) => up(options, context));
+    .action(async (options: UpOptions) => (await import("../up/serve-up.js")).serveUp(options, context));
 }

@@ -1,23 +1,24 @@
 /** One process for a whole fleet of one host: its Redis where none is given, a worker, a gateway. */
 import { rmSync } from "node:fs";
-import { createMetrics, type Logger } from "@holdfast/chassis";
+import { createMetrics, type Logger, type Metrics } from "@holdfast/chassis";
 import { readGatewayConfig, startGateway } from "@holdfast/gateway";
-import { readWorkerConfig, startWorker } from "@holdfast/worker";
+import { readWorkerConfig, StartRefused, startWorker } from "@holdfast/worker";
 import { CommandFault } from "../command-fault.js";
-import type { CliConfig, Environment } from "../config.js";
+import type { Environment } from "../config.js";
 import { type DataFolder, readPrivateFile, writePrivateFile } from "../data-folder/data-folder.js";
 import { openPrivateRedis } from "../data-folder/private-redis.js";
 import { takeUpLock } from "../data-folder/up-lock.js";
 import { checkEngine } from "./engine-check.js";
 import { keepRedis } from "./redis-keeper.js";
+import { createUndo, type Undo } from "./undo.js";
 
 export interface UpRequest {
   readonly folder: DataFolder;
-  readonly config: CliConfig;
-  readonly env: Environment;
+  /** The given Redis; without one a private one is kept. */
+  readonly redis_url: string | undefined;
+  /** What worker and gateway read their settings from. */
+  readonly settings: Environment;
   readonly logger: Logger;
-  readonly port?: string;
-  readonly slots?: string;
 }
 
 export interface RunningUp {
@@ -26,23 +27,12 @@ export interface RunningUp {
   stop(): Promise<void>;
 }
 
-/** What was started, to be ended in reverse. */
-interface Undo {
-  add(step: () => Promise<void> | void): void;
-  run(): Promise<void>;
+interface Parts extends UpRequest {
+  readonly metrics: Metrics;
+  readonly undo: Undo;
 }
 
-function createUndo(): Undo {
-  const steps: (() => Promise<void> | void)[] = [];
-  return {
-    add: (step) => void steps.push(step),
-    run: async () => {
-      for (let step = steps.pop(); step !== undefined; step = steps.pop()) await step();
-    },
-  };
-}
-
-function lock(folder: DataFolder, undo: Undo): void {
+function lock({ folder, undo }: Parts): void {
   const taken = takeUpLock(folder.path);
   if (taken.kind === "held") {
     const remedy = "end it with `holdfast down`, or name another folder with --data";
@@ -51,59 +41,61 @@ function lock(folder: DataFolder, undo: Undo): void {
   undo.add(taken.release);
 }
 
-/** The URL of the given Redis, or of a private one that is kept running. */
-async function provideRedis(
-  request: UpRequest,
-  undo: Undo,
-  metrics: ReturnType<typeof createMetrics>,
-): Promise<string> {
-  const { folder, config, env, logger } = request;
-  if (config.REDIS_URL !== undefined) return config.REDIS_URL;
-  const path = env["PATH"] ?? "";
+async function provideRedis({ folder, redis_url, settings, logger, metrics, undo }: Parts): Promise<string> {
+  if (redis_url !== undefined) return redis_url;
+  const path = settings["PATH"] ?? "";
   const redis = await openPrivateRedis(folder, { path, may_move: true });
   logger.info("private_redis_ready", { pid: redis.pid, taken_over: redis.taken_over });
-  const keeper = keepRedis(folder, redis, path, { logger, metrics });
-  undo.add(keeper.stop);
+  undo.add(keepRedis(folder, redis, path, { logger, metrics }).stop);
   return redis.url;
 }
 
-async function start(request: UpRequest, undo: Undo): Promise<string> {
-  const { folder, env, logger } = request;
-  const metrics = createMetrics();
-  lock(folder, undo);
-  await checkEngine(env);
-  const url = await provideRedis(request, undo, metrics);
-  writePrivateFile(folder.url_file, `${url}\n`);
+/** The settings that hold inside an `up`, the caller's own ones first. */
+function settingsOf({ folder, settings }: Parts, redis_url: string): Environment {
+  const fleet = readPrivateFile(folder.fleet_file);
+  return {
+    ...(fleet === null ? {} : { HOLDFAST_FLEET: fleet }),
+    // The gateway shows the worker's metrics too, and several folders may have an up each.
+    HOLDFAST_HEALTH_PORT: "0",
+    ...settings,
+    REDIS_URL: redis_url,
+  };
+}
+
+async function startParts(parts: Parts): Promise<string> {
+  const { folder, logger, metrics, undo } = parts;
+  lock(parts);
+  await checkEngine(parts.settings);
+  const redis_url = await provideRedis(parts);
+  writePrivateFile(folder.url_file, `${redis_url}\n`);
   undo.add(() => rmSync(folder.url_file, { force: true }));
 
-  const fleet = readPrivateFile(folder.fleet_file);
-  const settings = {
-    ...(fleet === null ? {} : { HOLDFAST_FLEET: fleet }),
-    ...env,
-    REDIS_URL: url,
-    ...(request.slots === undefined ? {} : { HOLDFAST_SLOTS: request.slots }),
-    ...(request.port === undefined ? {} : { HOLDFAST_GATEWAY_PORT: request.port }),
-  };
+  const settings = settingsOf(parts, redis_url);
   const gatewayConfig = readGatewayConfig(settings);
   const worker = await startWorker(readWorkerConfig(settings), { logger: logger.child({ part: "worker" }), metrics });
-  undo.add(() => worker.stop());
-  await worker.ready();
+  undo.add(worker.stop);
+  writePrivateFile(folder.fleet_file, `${worker.fleet_id}\n`);
 
   const gateway = await startGateway(gatewayConfig, { logger: logger.child({ part: "gateway" }), metrics });
-  undo.add(() => gateway.stop());
+  undo.add(gateway.stop);
   const address = `http://${gatewayConfig.HOLDFAST_GATEWAY_HOST}:${gateway.port}`;
   return `holdfast ready: gateway ${address}, board ${address}/queues, host ${worker.host_id}, data ${folder.path}`;
+}
+
+function advise(error: unknown): unknown {
+  if (!(error instanceof StartRefused) || !/^no image /.test(error.message)) return error;
+  return new CommandFault("platform", `${error.message}: run ./scripts/setup to provide images`);
 }
 
 /** Starts all of it, or nothing: what had started is ended again where a later part fails. */
 export async function bringUp(request: UpRequest): Promise<RunningUp> {
   const undo = createUndo();
   try {
-    const ready_line = await start(request, undo);
-    return { ready_line, stop: () => undo.run() };
+    const ready_line = await startParts({ ...request, metrics: createMetrics(), undo });
+    return { ready_line, stop: undo.run };
   } catch (error) {
     request.logger.error("up_failed", { error });
     await undo.run();
-    throw error;
+    throw advise(error);
   }
 }
