@@ -85,7 +85,7 @@ export interface Handled {
 }
 
 export async function handleWith(
-  bench: QueueBench,
+  bench: Pick<QueueBench, "queue">,
   answer: (envelope: Envelope) => Disposition | Promise<Disposition>,
   queue = "tasks",
 ): Promise<Handled> {

@@ -1,7 +1,10 @@
 /** Redis may hold a command back for as long as it is away; callers of this package never wait that long. */
 import { HoldfastError } from "@holdfast/contract";
 
-/** The call's value, or LEDGER_UNAVAILABLE after `deadline_ms` or where the connection is closed. */
+/**
+ * The call's value. Throws LEDGER_UNAVAILABLE after `deadline_ms` and for whatever Redis or its connection refuses;
+ * coded errors and mistakes of our own pass as they are.
+ */
 export async function boundedCall<Value>(deadline_ms: number, call: () => Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const expired = new Promise<never>((_, reject) => {
@@ -10,7 +13,7 @@ export async function boundedCall<Value>(deadline_ms: number, call: () => Promis
   try {
     return await Promise.race([call(), expired]);
   } catch (error) {
-    if (error instanceof HoldfastError) throw error;
+    if (error instanceof HoldfastError || error instanceof TypeError || error instanceof RangeError) throw error;
     throw new HoldfastError("LEDGER_UNAVAILABLE", { cause: error });
   } finally {
     clearTimeout(timer);
