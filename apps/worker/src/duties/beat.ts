@@ -11,18 +11,16 @@ type OkReply = Extract<BeatReply, { kind: "ok" }>;
 /** An answer later than this is not waited for: the next beat is sent instead. */
 const BEAT_DEADLINE_MS = TIMES.boot_lease_ms - TIMES.own_margin_ms;
 
-/** Tokens of this boot that the ledger holds and this worker does not: nothing of them is left here. */
-async function giveUp(boot: BootState, missing: readonly OwnerToken[]): Promise<void> {
-  for (const owner_token of missing) {
-    const drawn = boot.tokens.find(owner_token);
-    if (drawn === null || boot.tokens.isHeld(owner_token)) continue;
-    const { workspace_id, task_id } = drawn;
-    const call = { workspace_id, task_id, owner_token, boot_id: boot.boot_id };
-    const reply = await untilAnswered(boot, { abandoned: false }, "release", () => boot.ledger.tasks.release(call));
-    if (reply === null) return;
-    boot.logger.warn("missing_token_released", { workspace_id, task_id, requeued: reply.requeued !== null });
-    await passOn(boot, reply.promotions, reply.requeued);
-  }
+/** A token of this boot that the ledger holds and this worker does not: nothing of it is left here. */
+async function giveUp(boot: BootState, owner_token: OwnerToken): Promise<void> {
+  const drawn = boot.tokens.find(owner_token);
+  if (drawn === null || boot.tokens.isHeld(owner_token)) return;
+  const { workspace_id, task_id } = drawn;
+  const call = { workspace_id, task_id, owner_token, boot_id: boot.boot_id };
+  const reply = await untilAnswered(boot, { abandoned: false }, "release", () => boot.ledger.tasks.release(call));
+  if (reply === null) return;
+  boot.logger.warn("missing_token_released", { workspace_id, task_id, requeued: reply.requeued !== null });
+  await passOn(boot, reply.promotions, reply.requeued);
 }
 
 function obey(boot: BootState, reply: OkReply, heard: ReadonlySet<OwnerToken>): void {
@@ -39,6 +37,18 @@ function obey(boot: BootState, reply: OkReply, heard: ReadonlySet<OwnerToken>): 
 export function beatDuty(boot: BootState): Duty {
   let counter = 0;
   let silent = 0;
+  const givingUp = new Set<OwnerToken>();
+
+  /** Beside the beat, never within it: a call that waits for the lease must not hold up what renews it. */
+  function giveUpBeside(missing: readonly OwnerToken[]): void {
+    for (const owner_token of missing) {
+      if (givingUp.has(owner_token)) continue;
+      givingUp.add(owner_token);
+      giveUp(boot, owner_token)
+        .catch((error: unknown) => boot.logger.error("missing_token_kept", { error }))
+        .finally(() => givingUp.delete(owner_token));
+    }
+  }
 
   function heardOk(reply: OkReply, sent_at_ms: number, heard: ReadonlySet<OwnerToken>): void {
     if (silent > 0) boot.logger.info("ledger_answers_again", { beats_missed: silent });
@@ -81,7 +91,7 @@ export function beatDuty(boot: BootState): Duty {
         return { over: 1 };
       }
       heardOk(reply, sent_at_ms, heard);
-      await giveUp(boot, reply.missing);
+      giveUpBeside(reply.missing);
       const { cancelled, unknown, missing } = reply;
       return { held: held.length, cancelled: cancelled.length, unknown: unknown.length, missing: missing.length };
     },

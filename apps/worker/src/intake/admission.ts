@@ -95,7 +95,7 @@ function begin(boot: BootState, grant: Grant, request: TaskRequest): RunEntry {
       metrics: boot.metrics,
       logger,
       given_up: boot.given_up,
-      engineHealthy: () => boot.engine_healthy,
+      pokeBeat: () => boot.pokeBeat(),
     },
     { grant, request, orders, granted_at_ms },
   );
@@ -144,10 +144,7 @@ async function answered(boot: BootState, name: TaskName, drawn: OwnerToken, repl
     case "closed":
       return { kind: "park", sleep_ms: SOON_MS };
     case "fenced":
-      boot.lease.suspend();
-      boot.gate.close("lease_ended");
-      boot.pokeBeat();
-      return { kind: "give_back" };
+      return { kind: "park", sleep_ms: SOON_MS };
   }
 }
 

@@ -166,6 +166,29 @@ describe("output log", () => {
     expect(store.calls).toEqual([]);
   });
 
+  test("a ledger that refuses output for long costs output, counted, and never the task's end", async () => {
+    const store = memoryStore();
+    let dropped = 0;
+    let full = true;
+    const append = async (expected: number, added: readonly AppendBody[]): Promise<AppendReply> => {
+      if (full) throw new Error("OOM command not allowed");
+      return store.append(expected, added);
+    };
+    const onDropped = (bytes: number): void => {
+      dropped += bytes;
+      full = false;
+    };
+    const log = createOutputLog({ sequence: 0, append, ...always, give_up_ms: 0, batch_ms: 0, onDropped });
+
+    log.write("stdout", Buffer.from("lost"));
+    await log.close();
+
+    expect(dropped).toBe(4);
+    expect(store.bodies).toEqual([
+      { kind: "task_log", stream: "stdout", encoding: "utf8", data: "", bytes: 0, dropped_bytes: 4 },
+    ]);
+  });
+
   test("an unfinished character at the end is not lost", async () => {
     const store = memoryStore();
     const log = createOutputLog({ sequence: 0, append: store.append, ...always });

@@ -3,9 +3,10 @@
  * While the lease stands a full buffer holds the command back; past it the code runs on by its permission to live,
  * and what does not fit is dropped and counted.
  */
-import { pause } from "@holdfast/chassis";
+import { monotonicMs, pause } from "@holdfast/chassis";
 import type { AppendBody, StreamName } from "@holdfast/contract";
 import type { AppendReply } from "@holdfast/ledger";
+import { createLostOutput } from "./lost-output.js";
 import { createPendingOutput } from "./pending-output.js";
 
 export interface OutputLogOptions {
@@ -17,6 +18,8 @@ export interface OutputLogOptions {
   mayAct(): boolean;
   onDropped?(bytes: number): void;
   readonly batch_ms?: number;
+  /** How long an append may be answered by errors before its output is dropped and counted. */
+  readonly give_up_ms?: number;
   readonly pending_bytes_max?: number;
 }
 
@@ -36,6 +39,7 @@ const BATCH_MS = 50;
 const BATCH_BYTES = 16 * 1_024;
 const PENDING_BYTES_MAX = 4 * 1_024 * 1_024;
 const RETRY_MS = 200;
+const GIVE_UP_MS = 15_000;
 /** How often a held back command looks whether the lease still stands. */
 const HELD_BACK_LOOK_MS = 250;
 
@@ -61,6 +65,7 @@ function bell() {
 
 export function createOutputLog(options: OutputLogOptions): OutputLog {
   const pending = createPendingOutput();
+  const lost = createLostOutput();
   const pending_bytes_max = options.pending_bytes_max ?? PENDING_BYTES_MAX;
   const more = bell();
   const room = bell();
@@ -81,11 +86,16 @@ export function createOutputLog(options: OutputLogOptions): OutputLog {
   const over = (): boolean => phase === "over";
 
   /** Repeats one append, the same each time, until it is answered or may never be sent again. */
-  async function store(bodies: readonly AppendBody[]): Promise<void> {
-    while (bodies.length > 0 && !over()) {
+  async function store(fresh: readonly AppendBody[]): Promise<void> {
+    if (fresh.length === 0) return;
+    const bodies = lost.addTo(fresh);
+    let failing_since: number | null = null;
+    while (!over()) {
       if (!(await options.whenMayAct()) || over()) return end();
       const reply = await options.append(sequence, bodies).catch(() => null);
       if (reply === null) {
+        failing_since ??= monotonicMs();
+        if (monotonicMs() - failing_since >= (options.give_up_ms ?? GIVE_UP_MS)) return loseAll(bodies);
         await pause(RETRY_MS);
         continue;
       }
@@ -96,6 +106,11 @@ export function createOutputLog(options: OutputLogOptions): OutputLog {
       tellFenced();
       return end();
     }
+  }
+
+  /** A ledger that refuses output for long (its memory is full) must not keep the task from its end. */
+  function loseAll(bodies: readonly AppendBody[]): void {
+    options.onDropped?.(lost.take(bodies));
   }
 
   async function pumpAll(): Promise<void> {
@@ -143,7 +158,7 @@ export function createOutputLog(options: OutputLogOptions): OutputLog {
       if (phase === "open") phase = "closing";
       more.ring();
       await pump;
-      if (!over()) await store(pending.takeRest());
+      if (!over()) await store([...pending.takeRest(), ...lost.rest()]);
       end();
     },
     stop: end,

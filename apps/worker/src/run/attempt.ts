@@ -1,20 +1,15 @@
 /** What one attempt has to work with. */
-import type { Logger } from "@holdfast/chassis";
 import type { TaskRequest } from "@holdfast/contract";
 import type { Engine } from "@holdfast/engine";
 import type { Grant, Ledger } from "@holdfast/ledger";
-import type { Lease } from "../boot/lease.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
 import type { Orders } from "./orders.js";
+import type { LedgerCaller } from "./until-answered.js";
 
-export interface AttemptDeps {
+export interface AttemptDeps extends LedgerCaller {
   readonly tasks: Ledger["tasks"];
   readonly engine: Pick<Engine, "create" | "ping">;
-  readonly lease: Lease;
   readonly metrics: WorkerMetrics;
-  readonly logger: Logger;
-  /** False while the engine misses its pings. */
-  engineHealthy(): boolean;
 }
 
 export interface Attempt {

@@ -6,6 +6,7 @@ import { createOutputKeep } from "../output/output-keep.js";
 import { createOutputLog, type OutputLog } from "../output/output-log.js";
 import type { Attempt, AttemptDeps } from "./attempt.js";
 import { type Ending, firstEnding, type GuestExit } from "./endings.js";
+import { confirmed } from "./until-answered.js";
 
 export interface CommandEnd {
   readonly ending: Ending;
@@ -25,12 +26,11 @@ const CANCELLED_EXIT_DEADLINE_MS = 2_000;
 
 type Command = ReturnType<Sandbox["exec"]>;
 
-function openOutput(deps: AttemptDeps, attempt: Attempt) {
+function openOutput(deps: AttemptDeps, attempt: Attempt, sequence: number) {
   const keeps = { stdout: createOutputKeep(), stderr: createOutputKeep() };
   const log = createOutputLog({
-    // The start of the task is the one event this grant wrote so far.
-    sequence: attempt.grant.sequence + 1,
-    append: (expected, bodies) => deps.tasks.append(attempt.grant, expected, bodies),
+    sequence,
+    append: (expected, bodies) => confirmed(deps, () => deps.tasks.append(attempt.grant, expected, bodies)),
     mayAct: () => deps.lease.mayAct() && !attempt.orders.abandoned,
     whenMayAct: async () => (await deps.lease.whenMayAct()) && !attempt.orders.abandoned,
     onDropped: (bytes) => deps.metrics.output_dropped_bytes_total.add(bytes),
@@ -69,8 +69,14 @@ async function killTree(sandbox: Sandbox, command: Command) {
   return { tree, exit };
 }
 
-export async function runCommand(deps: AttemptDeps, attempt: Attempt, sandbox: Sandbox): Promise<CommandEnd> {
-  const { log, sinks, kept } = openOutput(deps, attempt);
+/** `sequence` is that of the event that told the start. */
+export async function runCommand(
+  deps: AttemptDeps,
+  attempt: Attempt,
+  sandbox: Sandbox,
+  sequence: number,
+): Promise<CommandEnd> {
+  const { log, sinks, kept } = openOutput(deps, attempt, sequence);
   const began_ms = monotonicMs();
   const command = start(attempt, sandbox, sinks);
   const ending = await firstEnding({

@@ -8,7 +8,8 @@ import { type Ending, firstEnding } from "./endings.js";
 import { untilAnswered } from "./until-answered.js";
 
 export type SetUp =
-  | { readonly kind: "ready"; readonly sandbox: Sandbox }
+  /** `sequence` is that of task_started. */
+  | { readonly kind: "ready"; readonly sandbox: Sandbox; readonly sequence: number }
   /** The caller's mistake or too small a request: settled, not tried again. */
   | { readonly kind: "failed"; readonly error: TaskError; readonly sandbox: Sandbox | null }
   /** The engine could not: the attempt goes back and does not count. */
@@ -48,12 +49,12 @@ async function writeFiles(sandbox: Sandbox, attempt: Attempt): Promise<Refusal |
   return null;
 }
 
-async function activate(deps: AttemptDeps, attempt: Attempt): Promise<Refusal | null> {
+async function activate(deps: AttemptDeps, attempt: Attempt, sandbox: Sandbox): Promise<SetUp> {
   const reply = await untilAnswered(deps, attempt.orders, "activate", () => deps.tasks.activate(attempt.grant));
   if (reply === null) return abandoned("lease_over");
   switch (reply.kind) {
     case "active":
-      return null;
+      return { kind: "ready", sandbox, sequence: reply.sequence };
     case "fenced":
       return abandoned("fenced");
     case "cancelled":
@@ -63,11 +64,7 @@ async function activate(deps: AttemptDeps, attempt: Attempt): Promise<Refusal | 
 
 async function prepare(deps: AttemptDeps, attempt: Attempt, sandbox: Sandbox): Promise<SetUp> {
   await sandbox.assign({ lifetime_ms: assignedSeconds(attempt.request.timeout_seconds) * 1_000 });
-  return (
-    (await writeFiles(sandbox, attempt)) ??
-    mayGoOn(deps) ??
-    (await activate(deps, attempt)) ?? { kind: "ready", sandbox }
-  );
+  return (await writeFiles(sandbox, attempt)) ?? mayGoOn(deps) ?? activate(deps, attempt, sandbox);
 }
 
 /** Races what may end the run against each step, so that a cancel never waits for a slow engine. */

@@ -81,10 +81,10 @@ async function endedInSetUp(result: Exclude<SetUp, { kind: "ready" }>, creation:
 async function runToEnd(deps: TaskRunDeps, attempt: Attempt, creation: Creation): Promise<Ended> {
   const result = await setUp(deps, attempt, creation);
   if (result.kind !== "ready") return endedInSetUp(result, creation);
-  const { sandbox } = result;
+  const { sandbox, sequence } = result;
   const setup_ms = Math.round(monotonicMs() - attempt.granted_at_ms);
   deps.metrics.setup_seconds.observe(setup_ms / 1_000);
-  const command = await runCommand(deps, attempt, sandbox);
+  const command = await runCommand(deps, attempt, sandbox, sequence);
   return { ending: command.ending, plan: planOf(command.ending, true), sandbox, setup_ms, command };
 }
 

@@ -1,26 +1,49 @@
-import { pause } from "@holdfast/chassis";
-import type { AttemptDeps } from "./attempt.js";
-import type { Orders } from "./orders.js";
+/** Calls of the ledger that must not be lost: repeated as they are, and a refusal is believed only with a fresh lease. */
+import { type Logger, pause } from "@holdfast/chassis";
+import type { Lease } from "../boot/lease.js";
+
+export interface LedgerCaller {
+  readonly lease: Lease;
+  readonly logger: Logger;
+  /** Asks for a beat now: its answer tells whether the lease stands. */
+  pokeBeat(): void;
+}
 
 const RETRY_MS = 200;
 const RETRY_MS_MAX = 2_000;
 
+interface Reply {
+  readonly kind: string;
+}
+
 /**
- * Repeats one call of the ledger, the same each time, until it is answered. Nothing is sent past the lease (L3).
+ * A call that waited for Redis to come back may be refused only because the lease had lapsed meanwhile. So `fenced`
+ * is asked again after a beat was answered; every call here is safe to repeat.
+ */
+export async function confirmed<T extends Reply>(caller: LedgerCaller, call: () => Promise<T>): Promise<T> {
+  const reply = await call();
+  if (reply.kind !== "fenced") return reply;
+  caller.lease.suspend();
+  caller.pokeBeat();
+  return (await caller.lease.whenMayAct()) ? call() : reply;
+}
+
+/**
+ * Repeats one call, the same each time, until it is answered. Nothing is sent past the lease (L3).
  * Null where this boot may never act again, or the run was abandoned.
  */
-export async function untilAnswered<T>(
-  deps: Pick<AttemptDeps, "lease" | "logger">,
-  orders: Pick<Orders, "abandoned">,
+export async function untilAnswered<T extends Reply>(
+  caller: LedgerCaller,
+  run: { readonly abandoned: boolean },
   name: string,
   call: () => Promise<T>,
 ): Promise<T | null> {
   for (let tries = 0; ; tries += 1) {
-    if (!(await deps.lease.whenMayAct()) || orders.abandoned) return null;
+    if (!(await caller.lease.whenMayAct()) || run.abandoned) return null;
     try {
-      return await call();
+      return await confirmed(caller, call);
     } catch (error) {
-      if (tries === 0) deps.logger.warn("ledger_call_repeated", { call: name, error });
+      if (tries === 0) caller.logger.warn("ledger_call_repeated", { call: name, error });
       await pause(Math.min(RETRY_MS * 2 ** tries, RETRY_MS_MAX));
     }
   }
