@@ -1,0 +1,124 @@
+/** What the benches run on: a private Redis and a worker as processes of their own, as an operator would start them. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type HoldfastClient, openClient } from "@holdfast/client";
+import Docker from "dockerode";
+
+const ROOT = join(import.meta.dirname, "..", "..", "..");
+const BOUND_MS = 60_000;
+
+export interface BenchFleet {
+  readonly client: HoldfastClient;
+  readonly docker: Docker;
+  readonly image: string;
+  /** Resolves when no slot of the host is reserved. */
+  slotsFree(): Promise<void>;
+  /** Inspects the one sandbox that runs now. */
+  inspectSandbox(): Promise<Docker.ContainerInspectInfo>;
+  /** Resident memory of the worker process in MiB. */
+  workerMemoryMb(): number;
+  stop(): Promise<void>;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() =>
+        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
+      );
+    });
+  });
+}
+
+async function until(look: () => Promise<boolean>, what: string): Promise<void> {
+  const end = performance.now() + BOUND_MS;
+  while (performance.now() < end) {
+    if (await look().catch(() => false)) return;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  throw new Error(`${what}: not within ${BOUND_MS} ms`);
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.kill("SIGTERM");
+  await exit;
+}
+
+function socketPath(): string {
+  return (process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock").replace(/^unix:\/\//, "");
+}
+
+export async function startBenchFleet(): Promise<BenchFleet> {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-bench-"));
+  const [redisPort, healthPort] = [await freePort(), await freePort()];
+  const redis = spawn(
+    "redis-server",
+    [
+      "--port",
+      `${redisPort}`,
+      "--save",
+      "",
+      "--appendonly",
+      "yes",
+      "--maxmemory-policy",
+      "noeviction",
+      "--dir",
+      folder,
+    ],
+    { stdio: "ignore" },
+  );
+  const redis_url = `redis://127.0.0.1:${redisPort}`;
+  const prefix = `bench_${randomBytes(4).toString("hex")}`;
+  const worker = spawn(process.execPath, [join(ROOT, "apps/worker/dist/main.js")], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: {
+      ...process.env,
+      REDIS_URL: redis_url,
+      HOLDFAST_PREFIX: prefix,
+      HOLDFAST_QUEUE_PREFIX: `${prefix}_q`,
+      HOLDFAST_HEALTH_PORT: `${healthPort}`,
+      HOLDFAST_LOG_LEVEL: "error",
+    },
+  });
+  await until(async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok, "the worker is ready");
+  const client = await openClient({ redis_url, prefix, queue_prefix: `${prefix}_q` });
+  const docker = new Docker({ socketPath: socketPath() });
+  const version = await docker.version();
+  const engine = new Docker({ socketPath: socketPath(), version: `v${version.ApiVersion}` });
+
+  return {
+    client,
+    docker: engine,
+    image: "holdfast/shell:1",
+    slotsFree: () =>
+      until(async () => (await client.hosts()).every((host) => host.reserved.slots === 0), "all slots are free"),
+    inspectSandbox: async () => {
+      let found: Docker.ContainerInspectInfo | null = null;
+      await until(async () => {
+        const [running] = await engine.listContainers({ filters: { label: ["holdfast.purpose=task"] } });
+        if (running) found = await engine.getContainer(running.Id).inspect();
+        return found !== null;
+      }, "the sandbox runs");
+      return found as unknown as Docker.ContainerInspectInfo;
+    },
+    workerMemoryMb: () => {
+      const status = readFileSync(`/proc/${worker.pid}/status`, "utf8");
+      return Number(status.match(/VmRSS:\s+(\d+)/)?.[1]) / 1024;
+    },
+    stop: async () => {
+      await client.close();
+      await ended(worker);
+      await ended(redis);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

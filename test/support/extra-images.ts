@@ -1,0 +1,31 @@
+/** Images with what Holdfast ignores or refuses, committed from the shell image without starting anything. */
+import { engineAsk } from "./engine-call.js";
+
+const CHANGES = {
+  entrypoint: {
+    Entrypoint: ["/bin/echo", "EP"],
+    Cmd: ["d"],
+    User: "65534",
+    Env: ["FROM_IMAGE=image", "OVER=image"],
+    Healthcheck: { Test: ["CMD", "true"], Interval: 1_000_000_000 },
+  },
+  volume: { Volumes: { "/data": {}, "/cache": {} } },
+};
+
+export type ExtraImage = keyof typeof CHANGES;
+
+async function commit(socket: string, name: ExtraImage): Promise<void> {
+  const made = (await engineAsk(socket, "POST", "/containers/create", {
+    Image: "holdfast/shell:1",
+    Cmd: ["true"],
+    Labels: { "holdfast-test.owner": "extra-images" },
+  })) as { Id: string };
+  const query = `container=${made.Id}&repo=holdfast-test/${name}&tag=1&pause=false`;
+  await engineAsk(socket, "POST", `/commit?${query}`, CHANGES[name]);
+  await engineAsk(socket, "DELETE", `/containers/${made.Id}?force=1`);
+}
+
+/** Makes `holdfast-test/<name>:1` in the engine. */
+export async function loadExtraImages(socket: string, names: readonly ExtraImage[]): Promise<void> {
+  for (const name of names) await commit(socket, name);
+}
