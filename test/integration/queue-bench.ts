@@ -86,7 +86,7 @@ export interface Handled {
 
 export async function handleWith(
   bench: Pick<QueueBench, "queue">,
-  answer: (envelope: Envelope) => Disposition | Promise<Disposition>,
+  answer: (envelope: Envelope, queue: string) => Disposition | Promise<Disposition>,
   queue = "tasks",
 ): Promise<Handled> {
   const seen: Envelope[] = [];
@@ -95,11 +95,11 @@ export async function handleWith(
   const consumer = await bench.queue.consume({
     queue,
     boot_id: drawBootId(),
-    handle: async (envelope) => {
+    handle: async (envelope, from) => {
       seen.push(envelope);
       open += 1;
       try {
-        return await answer(envelope);
+        return await answer(envelope, from);
       } finally {
         open -= 1;
       }
