@@ -1,0 +1,20 @@
+import { readFileSync } from "node:fs";
+import { createMetrics } from "@holdfast/chassis";
+import { expect, test } from "vitest";
+import { createWorkerMetrics } from "./worker-metrics.js";
+
+test("docs/metrics.md lists exactly the metrics of this program, with their kinds", async () => {
+  const page = readFileSync(new URL("../../../docs/metrics.md", import.meta.url), "utf8");
+  const [, section = ""] = page.split("## Worker");
+  const [table = ""] = section.split("## ");
+  const documented = [...table.matchAll(/^\| `(holdfast_\w+)` +\| (\w+) +\|/gm)].map(
+    ([, name, kind]) => `${name} ${kind}`,
+  );
+
+  const metrics = createMetrics();
+  createWorkerMetrics(metrics);
+  const text = await metrics.text();
+  const real = [...text.matchAll(/^# TYPE (holdfast_\w+) (\w+)$/gm)].map(([, name, kind]) => `${name} ${kind}`);
+
+  expect(documented.toSorted()).toEqual(real.toSorted());
+});
