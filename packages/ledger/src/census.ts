@@ -54,9 +54,20 @@ export async function census(ledger: Pick<Ledger, "prefix" | "connection">): Pro
   }
 }
 
+async function scanAll(redis: Redis, pattern: string): Promise<string[]> {
+  const keys = new Set<string>();
+  let cursor = "0";
+  do {
+    const [next, page] = await redis.scan(cursor, "MATCH", pattern, "COUNT", 1_000);
+    for (const key of page) keys.add(key);
+    cursor = next;
+  } while (cursor !== "0");
+  return [...keys].toSorted();
+}
+
 async function readAll(redis: Redis, prefix: string): Promise<Found> {
   const root = rootOf(prefix);
-  const keys = (await redis.keys(`${root.replace(/[?*[\]\\]/g, "\\$&")}:*`)).toSorted();
+  const keys = await scanAll(redis, `${root}:*`);
   const types = await Promise.all(keys.map((key) => redis.type(key)));
   const lives = await Promise.all(keys.map((key) => redis.pttl(key)));
   const of = (type: string) => keys.filter((_, index) => types[index] === type);

@@ -1,10 +1,25 @@
 -- Whether grants are open. A new run id means that Redis may have lost its tail: for one lease nothing is granted,
--- so that whoever was granted in the lost tail is past its lease or has been heard.
+-- so that whoever was granted in the lost tail is past its lease or has been heard. Once open they stay so, wherever
+-- the clock steps; a clock that steps back while they are closed begins the lease anew.
+local function close_grants(fields)
+  redis.call('HSET', key.fleet, 'grants_open_at_ms', int(now_ms + LEASE_MS), unpack(fields))
+  return false
+end
+
+local function open_grants(fields)
+  redis.call('HSET', key.fleet, 'grants_open_at_ms', '0', unpack(fields))
+  return true
+end
+
 local function grants_open()
   local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
   local found = redis.call('HMGET', key.fleet, 'run_id', 'grants_open_at_ms', 'closed_cleanly')
-  if found[1] == run_id then return now_ms >= tonumber(found[2]) end
-  local open_at = found[3] == '1' and now_ms or now_ms + LEASE_MS
-  redis.call('HSET', key.fleet, 'run_id', run_id, 'grants_open_at_ms', int(open_at))
-  return now_ms >= open_at
+  if found[1] ~= run_id then
+    return (found[3] == '1' and open_grants or close_grants)({ 'run_id', run_id })
+  end
+  if found[2] == '0' then return true end
+  local opens = tonumber(found[2])
+  if now_ms >= opens then return open_grants({}) end
+  if opens - LEASE_MS > now_ms then return close_grants({}) end
+  return false
 end
