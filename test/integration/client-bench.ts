@@ -4,11 +4,13 @@ import { type HoldfastClient, openClient } from "@holdfast/client";
 import {
   type Amount,
   type AppendBody,
+  type BootId,
   drawBootId,
   drawHostId,
   drawOwnerToken,
   drawSandboxId,
   emptyStream,
+  type HostId,
   type Outcome,
   outcomeSchema,
   type TaskName,
@@ -39,6 +41,12 @@ export interface ClientBench {
   close(): Promise<void>;
 }
 
+interface Boot {
+  readonly boot_id: BootId;
+  readonly host_id: HostId;
+  stop(): void;
+}
+
 export async function openClientBench(url: string, limits: Amount = LIMITS): Promise<ClientBench> {
   const prefix = `t_${Math.random().toString(36).slice(2)}`;
   const settings = { redis_url: url, prefix, queue_prefix: `${prefix}_bull` };
@@ -52,17 +60,32 @@ export async function openClientBench(url: string, limits: Amount = LIMITS): Pro
     clients.push(client);
     return client;
   };
+  const host = hostOver(ledger, queue, boot);
+  const client = await another();
+  await waitForGrants(client, host);
+  return {
+    url,
+    prefix,
+    client,
+    ledger,
+    queue,
+    another,
+    ...host,
+    close: async () => {
+      boot.stop();
+      await Promise.all(clients.map((opened) => opened.close()));
+      await queue.close();
+      await ledger.close();
+    },
+  };
+}
 
+type Host = Pick<ClientBench, "admit" | "grant" | "settle" | "handle">;
+
+function hostOver(ledger: Ledger, queue: TaskQueue, { boot_id, host_id }: Boot): Host {
   function admit(name: TaskName, delivery = 1): Promise<AdmitReply> {
-    const { boot_id, host_id } = boot;
-    return ledger.tasks.admit({
-      ...name,
-      boot_id,
-      host_id,
-      delivery,
-      sandbox_id: drawSandboxId(),
-      owner_token: drawOwnerToken(),
-    });
+    const drawn = { sandbox_id: drawSandboxId(), owner_token: drawOwnerToken() };
+    return ledger.tasks.admit({ ...name, ...drawn, boot_id, host_id, delivery });
   }
 
   async function grant(name: TaskName, delivery = 1): Promise<Grant> {
@@ -98,29 +121,10 @@ export async function openClientBench(url: string, limits: Amount = LIMITS): Pro
     }
   }
 
-  const client = await another();
-  await waitForGrants({ client, ledger, admit, settle });
-  return {
-    url,
-    prefix,
-    client,
-    ledger,
-    queue,
-    another,
-    admit,
-    grant,
-    settle,
-    handle,
-    close: async () => {
-      boot.stop();
-      await Promise.all(clients.map((opened) => opened.close()));
-      await queue.close();
-      await ledger.close();
-    },
-  };
+  return { admit, grant, settle, handle };
 }
 
-async function liveBoot(ledger: Ledger, limits: Amount) {
+async function liveBoot(ledger: Ledger, limits: Amount): Promise<Boot> {
   const boot_id = drawBootId();
   const host_id = drawHostId();
   const reply = await ledger.boots.register({
@@ -144,16 +148,16 @@ async function liveBoot(ledger: Ledger, limits: Amount) {
 }
 
 /** A fresh ledger may keep its grants closed for one lease. */
-async function waitForGrants(bench: Pick<ClientBench, "client" | "ledger" | "admit" | "settle">): Promise<void> {
-  const probe = await bench.client.submit({ ...REQUEST, workspace_id: "probe", task_id: "probe" });
+async function waitForGrants(client: HoldfastClient, host: Host): Promise<void> {
+  const probe = await client.submit({ ...REQUEST, workspace_id: "probe", task_id: "probe" });
   const reply = await waitFor(
     async () => {
-      const admitted = await bench.admit(probe);
+      const admitted = await host.admit(probe);
       return admitted.kind === "granted" ? admitted : null;
     },
     { bound_ms: 15_000, what: "grants are open", look_ms: 200 },
   );
-  await bench.settle(reply.grant);
+  await host.settle(reply.grant);
 }
 
 export function outcomeFor(grant: Grant, more: Partial<Outcome> = {}): Outcome {

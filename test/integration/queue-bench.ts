@@ -1,4 +1,4 @@
-/** What the queue's tests share: a task queue over connections of one Redis, and a consumer that is told what to answer. */
+/** What the queue's tests share: a task queue of one Redis, and a consumer that is told what to answer. */
 import { drawBootId, type Outcome, outcomeSchema, taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
 import type { Delivery } from "@holdfast/ledger";
 import { type Consumer, type Disposition, type Envelope, openTaskQueue, type TaskQueue } from "@holdfast/queue";

@@ -48,6 +48,7 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
   worker.on("failed", (job, error) => notice("job_failed", { job_id: job?.id, message: error.message }));
 
   async function process(job: Job, token: string): Promise<unknown> {
+    const fetched = performance.now();
     const disposition = await decide(job);
     switch (disposition.kind) {
       case "complete":
@@ -57,7 +58,7 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
       case "reject":
         throw withoutStack(new UnrecoverableError(disposition.message));
       case "park":
-        await moved("park", job, () => job.moveToDelayed(Date.now() + disposition.sleep_ms, token));
+        await moved("park", job, () => job.moveToDelayed(bullTime(job, fetched) + disposition.sleep_ms, token));
         throw new DelayedError();
       case "give_back":
         await moved("give_back", job, () => job.moveToWait(token));
@@ -84,6 +85,11 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
   }
 
   return steer({ worker, command, blocking, notice });
+}
+
+/** Now by the clock that BullMQ stamped the job's fetch with, which also judges when its sleep is over. */
+function bullTime(job: Job, fetched_at: number): number {
+  return Math.round((job.processedOn ?? job.timestamp) + performance.now() - fetched_at);
 }
 
 interface Steered {
