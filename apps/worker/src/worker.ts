@@ -1,4 +1,4 @@
-/** The worker: takes tasks, drives sandboxes on its host, runs the duties. A boot that is over is followed by another. */
+/** The worker takes tasks, drives sandboxes on its host, runs the duties. A boot that is over is followed by another. */
 import { createRequire } from "node:module";
 import {
   createLogger,

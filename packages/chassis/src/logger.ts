@@ -1,7 +1,7 @@
 import { type DestinationStream, pino } from "pino";
 import { maskUrl } from "./load-config.js";
 
-/** Fields of one log line. Ids have fixed names: workspace_id, task_id, sandbox_id, boot_id, host_id, attempt, error_code. */
+/** Fields of a log line. Fixed names: workspace_id, task_id, sandbox_id, boot_id, host_id, attempt, error_code. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** JSON lines: an event name and fields, no prose with values inside. */
