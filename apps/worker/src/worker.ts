@@ -1,8 +1,9 @@
-/** The worker takes tasks, drives sandboxes on its host, runs the duties. A boot that is over is followed by another. */
+/** The worker takes tasks, drives sandboxes on its host, runs the duties. After a boot that is over comes another. */
 import { createRequire } from "node:module";
 import {
   createLogger,
   createMetrics,
+  type HealthServer,
   type Logger,
   type Metrics,
   maskSecrets,
@@ -90,6 +91,16 @@ function supervise(deps: BootDeps, first: Boot, stopping: AbortSignal) {
   return { current: () => boot, watching };
 }
 
+/** What the health pages ask, from before the first boot is there. */
+interface Serving {
+  boots: { current(): Boot } | null;
+}
+
+function serveHealth(config: WorkerConfig, metrics: Metrics, ready: () => boolean): Promise<HealthServer> {
+  const { HOLDFAST_HEALTH_HOST: host, HOLDFAST_HEALTH_PORT: port } = config;
+  return startHealthServer({ host, port, metrics, live: () => true, ready });
+}
+
 /** Starts a worker and resolves when it takes tasks. Throws StartRefused with both values shown where it may not. */
 export async function startWorker(config: WorkerConfig, options: WorkerOptions = {}): Promise<RunningWorker> {
   const registry = options.metrics ?? createMetrics();
@@ -103,6 +114,8 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
     await queue.close();
     await ledger.close();
   };
+  const serving: Serving = { boots: null };
+  const health = await serveHealth(config, registry, () => serving.boots?.current().ready() ?? false);
   try {
     for (const { message } of await checkServer(ledger, config)) logger.warn("server_accepted_by_setting", { message });
     const fleet_id = await joinFleet(ledger, config);
@@ -111,8 +124,9 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
     const deps = { config, ledger, queue, fleet_id, logger, registry, metrics, program_version, given_up };
     const first = await startBoot(deps);
     metrics.boots_total.add(1, { began_after: "start" });
-    return await serve(deps, first, giveUp, closeAll);
+    return await serve(deps, first, giveUp, serving, health, closeAll);
   } catch (error) {
+    await health.close();
     await closeAll();
     throw error instanceof HoldfastError ? new StartRefused(error.message) : error;
   }
@@ -122,15 +136,16 @@ async function serve(
   deps: BootDeps,
   first: Boot,
   giveUp: AbortController,
+  serving: Serving,
+  health: HealthServer,
   closeAll: () => Promise<void>,
 ): Promise<RunningWorker> {
   const { config, registry, logger } = deps;
   const stopping = new AbortController();
   const boots = supervise(deps, first, stopping.signal);
+  serving.boots = boots;
   readGauges(registry, deps.metrics, () => boots.current().state);
   const ready = (): boolean => !stopping.signal.aborted && boots.current().ready();
-  const { HOLDFAST_HEALTH_HOST: host, HOLDFAST_HEALTH_PORT: port } = config;
-  const health = await startHealthServer({ host, port, metrics: registry, live: () => true, ready });
   await first.state.lease.whenMayAct();
 
   async function drain(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Calls of the ledger that must not be lost are repeated as they are; a refusal is believed with a fresh lease only. */
+/** Calls of the ledger that must not be lost are repeated; a refusal is believed with a fresh lease only. */
 import { type Logger, pause } from "@holdfast/chassis";
 import type { Lease } from "../boot/lease.js";
 
