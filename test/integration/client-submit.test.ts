@@ -1,9 +1,9 @@
 import { openClient } from "@holdfast/client";
 import { HoldfastError, type TaskRequestInput } from "@holdfast/contract";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.js";
 import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
 import { waitFor } from "../support/wait-for.js";
-import { freePort } from "../support/world-redis.js";
 import { type ClientBench, openClientBench, REQUEST } from "./client-bench.js";
 import { gate, handleWith } from "./queue-bench.js";
 

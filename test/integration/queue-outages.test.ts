@@ -2,9 +2,9 @@ import { HoldfastError } from "@holdfast/contract";
 import { type Envelope, openTaskQueue, SHARED_QUEUE } from "@holdfast/queue";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.js";
 import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
 import { waitFor } from "../support/wait-for.js";
-import { freePort } from "../support/world-redis.js";
 import { deliveryOf, gate, handleWith, openQueueBench, outcomeOf, type QueueBench, taskOf } from "./queue-bench.js";
 
 let redis: PrivateRedis;

@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { connect } from "node:net";
+import { freePort } from "./free-port.js";
 import { scratchFolder } from "./scratch.js";
 import { waitFor } from "./wait-for.js";
-import { freePort } from "./world-redis.js";
 
 export interface PrivateRedis {
   readonly url: string;

@@ -3,13 +3,12 @@
  * Tests read HOLDFAST_TEST_REDIS_URL and HOLDFAST_TEST_ENGINE_SOCKET; what stood outside before stands afterwards.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { foreignCensus } from "./census.js";
 import { engineCall } from "./engine-call.js";
+import { startPrivateRedis } from "./private-redis.js";
 import { clearAbandoned } from "./scratch.js";
 import { placeStranger } from "./stranger.js";
-import { startWorldRedis } from "./world-redis.js";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const REDIS_URL = "HOLDFAST_TEST_REDIS_URL";
@@ -36,7 +35,7 @@ function run(program: string, ...args: string[]): void {
 
 /** Quick when nothing changed: the agent and the images are kept from the last time. */
 function prepare(socket: string): void {
-  if (existsSync(join(ROOT, "packages/guest/agent/build.mjs"))) run("npm", "run", "--silent", "build:agent");
+  run("npm", "run", "--silent", "build:agent");
   run(process.execPath, "images/build.mjs", "--socket", socket);
 }
 
@@ -45,7 +44,7 @@ export default async function world(): Promise<() => Promise<void>> {
   clearAbandoned();
   const socket = await findEngine();
   prepare(socket);
-  const redis = process.env[REDIS_URL] === undefined ? await startWorldRedis() : null;
+  const redis = process.env[REDIS_URL] === undefined ? await startPrivateRedis() : null;
   if (redis !== null) process.env[REDIS_URL] = redis.url;
   process.env[ENGINE_SOCKET] = socket;
   const stranger = await placeStranger(socket, SHELL_IMAGE);

@@ -2,9 +2,9 @@
 import { cpSync, rmSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../../support/free-port.js";
 import { scratchFolder } from "../../support/scratch.js";
 import { waitFor } from "../../support/wait-for.js";
-import { freePort } from "../../support/world-redis.js";
 import { aofBytes, commandBoundaries, cutAof } from "./aof.js";
 import { createFakeClock } from "./fake-clock.js";
 import { type LabProcess, startProcess } from "./processes.js";
