@@ -1,9 +1,21 @@
+import { ConfigError } from "./load-config.js";
 import type { Logger } from "./logger.js";
 
 export interface Program {
   readonly name: string;
   readonly logger: Logger;
   start(): Promise<{ stop(): Promise<void> }>;
+}
+
+/** Reads a program's configuration; a bad one is told on standard error and exits 2. */
+export function configOrExit<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return process.exit(2);
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
  * One boot: from registering to its end. It is over when the ledger calls it unknown or DEAD, or when the worker
  * stops; a worker may live through several, each with an id, an engine connection and consumers of its own.
  */
-import { type Duty, type Logger, type Metrics, type RunningDuty, startDuty } from "@holdfast/chassis";
+import { type Duty, deadline, type Logger, type Metrics, type RunningDuty, startDuty } from "@holdfast/chassis";
 import { type BootId, drawBootId, type FleetId } from "@holdfast/contract";
 import { type Engine, openEngine } from "@holdfast/engine";
 import type { Ledger } from "@holdfast/ledger";
@@ -47,6 +47,16 @@ export interface Boot {
 }
 
 const CONSUMER_CLOSE_MS = 5_000;
+
+/** Redis may be away while a worker ends: nothing of its end waits for it longer than this. */
+const LEDGER_CALL_MS = 3_000;
+
+async function within(call: Promise<unknown>, onFailure: () => void): Promise<void> {
+  const late = (): never => {
+    throw new Error("no answer in time");
+  };
+  await deadline(call, LEDGER_CALL_MS, late).catch(onFailure);
+}
 
 async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger): Promise<Engine> {
   const engine = await openEngine({
@@ -154,7 +164,7 @@ async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
     ready: () => gate.isOpen && lease.mayAct() && state.engine_healthy,
     drain: async (grace_ms) => {
       gate.close("draining");
-      await ledger.boots.drain(state.boot_id).catch((error: unknown) => logger.warn("drain_not_told", { error }));
+      await within(ledger.boots.drain(state.boot_id), () => logger.warn("drain_not_told"));
       const over = setTimeout(() => void orderAll({ kind: "shutdown" }), grace_ms);
       await Promise.race([runs.whenEmpty(), deps.given_up]);
       clearTimeout(over);
@@ -167,16 +177,12 @@ async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
     close: async (retire) => {
       gate.close("over");
       await intake.close(CONSUMER_CLOSE_MS);
-      await Promise.all(duties.map((duty) => duty.stop()));
+      await within(Promise.all(duties.map((duty) => duty.stop())), () => logger.warn("duties_not_ended"));
       if (retire && state.tokens.count() === 0) {
-        const reply = await ledger.boots
-          .retire(state.boot_id)
-          .catch((error: unknown) => ({ kind: "unanswered", error }));
-        logger.info("boot_retired", { reply: reply.kind });
+        await within(ledger.boots.retire(state.boot_id), () => logger.warn("boot_not_retired"));
       }
       lease.revoke();
-      await beat.stop();
-      await silenceBell().catch(() => {});
+      await within(Promise.all([beat.stop(), silenceBell()]), () => logger.warn("beat_not_ended"));
       await state.engine.close();
     },
   };
