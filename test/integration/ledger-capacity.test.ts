@@ -1,7 +1,7 @@
 /** Room in every scope, waiting lists and their heads (C1). */
 import type { Grant } from "@holdfast/ledger";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DIGEST, IMAGE, LIMITS, type LedgerFixture, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
+import { DIGEST, IMAGE, type LedgerFixture, LIMITS, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
@@ -42,15 +42,18 @@ describe("room", () => {
     ["cpu", { cpu: 4 }],
     ["memory", { memory_mb: LIMITS.memory_mb - 128 - 256 }],
     ["processes", { pids_limit: LIMITS.pids - 2 }],
-  ])("counts %s to the last unit: what fills a host fits, and one more of the least waits (C1)", async (_, resources) => {
-    const whole = await f.granted(worker, await accept({ resources }));
+  ])(
+    "counts %s to the last unit: what fills a host fits, and one more of the least waits (C1)",
+    async (_, resources) => {
+      const whole = await f.granted(worker, await accept({ resources }));
 
-    expect(await f.admit(worker, await accept({ resources: { cpu: 0.05, memory_mb: 16 } }))).toEqual({
-      kind: "parked",
-      scope: "host",
-    });
-    expect(await f.ledger.tasks.requeue(whole, "drain", false)).toMatchObject({ kind: "requeued" });
-  });
+      expect(await f.admit(worker, await accept({ resources: { cpu: 0.05, memory_mb: 16 } }))).toEqual({
+        kind: "parked",
+        scope: "host",
+      });
+      expect(await f.ledger.tasks.requeue(whole, "drain", false)).toMatchObject({ kind: "requeued" });
+    },
+  );
 
   it("asks the workspace before the host and the fleet, and moves a waiter to the list that denied it last (C1)", async () => {
     await f.ledger.hosts.setLimits("workspace", "small", { slots: 1 });

@@ -28,8 +28,8 @@ for _, token in ipairs(redis.call('SMEMBERS', key.boot_tokens(boot))) do
   if held[token] then
     redis.call('HDEL', missed, token)
   else
-    local beats = fresh and redis.call('HINCRBY', missed, token, 1) or tonumber(redis.call('HGET', missed, token) or '0')
-    if beats >= 2 then missing[#missing + 1] = token end
+    if fresh then redis.call('HINCRBY', missed, token, 1) end
+    if tonumber(redis.call('HGET', missed, token) or '0') >= 2 then missing[#missing + 1] = token end
   end
 end
 if fresh then

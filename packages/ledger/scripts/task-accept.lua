@@ -2,7 +2,8 @@
 -- task-accept: takes a task into the ledger, or finds the one of this name. Refused when Redis is out of memory.
 -- ARGV: workspace, task, digest, body, image, runtime, slots, cpu_milli, memory_mb, pids, attempts_max,
 --   queue_timeout_ms, queue, job ('' where the job is the delivery's own)
--- Replies: {accepted | existing, delivery, queue, job, view} · {conflict} · {refused, image | runtime | resources | bodies}
+-- Replies: {accepted | existing, delivery, queue, job, view}
+--   · {conflict} · {refused, image | runtime | resources | bodies}
 -- Keeps: T2 (by name and digest; also idempotent under re-send by them), Q1
 --- @include "begin"
 --- @include "events"

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- task-admit: grants one attempt of a task to a boot, or says why not. A denial changes only the waiting list.
--- ARGV: workspace, task, boot, host, delivery, sandbox, token, failures by JSON: image, runtime, resources, queue timeout
+-- ARGV: workspace, task, boot, host, delivery, sandbox, token,
+--   failures by JSON: image, runtime, resources, queue timeout
 -- Replies: {granted, token, sandbox, attempt, generation, fence, accepted_ms, granted_ms, sequence, body}
 --   · {done, outcome, promotions} · {parked, scope} · {busy | stale | draining | closed | fenced}
 -- Keeps: C1 C2 L1 L3 G1 T1. Idempotent under re-send by the owner token; a later admit for the same boot and

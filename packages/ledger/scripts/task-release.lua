@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- task-release: gives capacity back after proof that the sandbox is gone. A task still RUNNING under the token is
 -- requeued here: counted where user code may have started, a hand-back where not.
--- ARGV: workspace, task, token, boot, requeued event, failures by JSON: cancelled, attempts exhausted, engine unavailable
+-- ARGV: workspace, task, token, boot, requeued event,
+--   failures by JSON: cancelled, attempts exhausted, engine unavailable
 -- Replies: {released | already, promotions, delivery, queue, job} ('' thrice where nothing was requeued)
 -- Keeps: C1 C2 T2. Idempotent under re-send: a spent token is remembered with what it requeued. It needs no lease:
 -- proof counts whoever brings it.

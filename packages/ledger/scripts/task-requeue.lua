@@ -18,11 +18,14 @@ local function answer(delivery, promotions)
 end
 
 local past = record(reservation)
-if past and past.gave_back_fence == grant.fence and past.boot == grant.boot then return answer(past.next_delivery, {}) end
+if past and past.gave_back_fence == grant.fence and past.boot == grant.boot and past.attempt == grant.generation then
+  return answer(past.next_delivery, {})
+end
 if not holds(task, grant) then return { 'fenced' } end
 
 local promotions = {}
-give_back(task, ARGV[7] == '1', ARGV[8], { cancelled = ARGV[9], exhausted = ARGV[10], unavailable = ARGV[11] }, promotions)
+local failures = { cancelled = ARGV[9], exhausted = ARGV[10], unavailable = ARGV[11] }
+give_back(task, ARGV[7] == '1', ARGV[8], failures, promotions)
 local next_delivery = terminal(task) and '' or task.delivery
 redis.call('HSET', reservation, 'gave_back_fence', grant.fence, 'next_delivery', next_delivery)
 return answer(next_delivery, promotions)

@@ -9,8 +9,7 @@
 local grant = { boot = ARGV[3], token = ARGV[4], generation = ARGV[5], fence = ARGV[6] }
 local task = load_task(ARGV[1], ARGV[2])
 local promotions = {}
-if task and terminal(task) and task.ended_by == grant.token and task.fence == grant.fence
-  and task.boot == grant.boot then
+if task and terminal(task) and task.ended_by == grant.token and same_grant(task, grant) then
   add_own_jobs(task, promotions, false)
   add_heads(task, promotions)
   return { 'already', promotions }

@@ -46,21 +46,23 @@ local function finish(task, status, outcome, finished, promotions)
 end
 
 local NO_OUTPUT = '{"text":null,"encoding":"utf8","truncated":false,"total_bytes":0,"sha256":null}'
+local UNSETTLED = table.concat({
+  '{"workspace_id":"%s","task_id":"%s","status":"%s","ran":%s,"warm":false,"exit_code":null,"signal":null',
+  '"attempt":%s,"host_id":null,"image":%s,"image_digest":null,"generation":%s,"state_lost":false,"isolation":null',
+  '"stdout":' .. NO_OUTPUT, '"stderr":' .. NO_OUTPUT, '"limits":null',
+  '"timing":{"queued_ms":%s,"setup_ms":null,"run_ms":null,"harvest_ms":null,"total_ms":%s}',
+  '"usage":{"cpu_ms":null,"memory_peak_bytes":null,"killed_processes":null,"kill_ms":null}',
+  '"tree_receipt":null,"cleanup_pending":%s,"error":%s}',
+}, ',')
+local UNSETTLED_EVENT = '{"kind":"task_finished","status":"%s","exit_code":null,"signal":null,"error":%s}'
 
 -- The whole outcome of a task that ends without a settle. `failure` is the JSON of its error.
 local function finish_unsettled(task, status, failure, promotions)
   local total = int(math.max(0, now_ms - tonumber(task.accepted_ms)))
-  local outcome = '{"workspace_id":"' .. task.workspace .. '","task_id":"' .. task.id .. '","status":"' .. status
-    .. '","ran":' .. (task.ran == '1' and 'true' or 'false') .. ',"warm":false,"exit_code":null,"signal":null,"attempt":'
-    .. task.attempt .. ',"host_id":null,"image":' .. cjson.encode(task.image) .. ',"image_digest":null,"generation":'
-    .. task.generation .. ',"state_lost":false,"isolation":null,"stdout":' .. NO_OUTPUT .. ',"stderr":' .. NO_OUTPUT
-    .. ',"limits":null,"timing":{"queued_ms":' .. (task.attempt == '0' and total or 'null')
-    .. ',"setup_ms":null,"run_ms":null,"harvest_ms":null,"total_ms":' .. total
-    .. '},"usage":{"cpu_ms":null,"memory_peak_bytes":null,"killed_processes":null,"kill_ms":null},"tree_receipt":null'
-    .. ',"cleanup_pending":' .. (tonumber(task.open) > 0 and 'true' or 'false') .. ',"error":' .. failure .. '}'
-  local finished = '{"kind":"task_finished","status":"' .. status .. '","exit_code":null,"signal":null,"error":'
-    .. failure .. '}'
-  finish(task, status, outcome, finished, promotions)
+  local outcome = string.format(UNSETTLED, task.workspace, task.id, status, tostring(task.ran == '1'), task.attempt,
+    cjson.encode(task.image), task.generation, task.attempt == '0' and total or 'null', total,
+    tostring(tonumber(task.open) > 0), failure)
+  finish(task, status, outcome, string.format(UNSETTLED_EVENT, status, failure), promotions)
 end
 
 -- A new delivery is a new job: the old one's id can never be used again.

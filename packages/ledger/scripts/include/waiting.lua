@@ -4,9 +4,14 @@
 local OLDER_MAX = 64
 local HEADS_MAX = 16
 
+local function list_of(task, scope)
+  if scope == 'workspace' then return key.waiters('workspace', task.workspace) end
+  return key.waiters('fleet', 'all')
+end
+
 local function leave(task)
   if not task.wait_scope then return end
-  local list = task.wait_scope == 'workspace' and key.waiters('workspace', task.workspace) or key.waiters('fleet', 'all')
+  local list = list_of(task, task.wait_scope)
   redis.call('ZREM', list, task.member)
   if task.wait_scope == 'workspace' and redis.call('EXISTS', list) == 0 then
     redis.call('SREM', key.waiting, task.workspace)
@@ -17,12 +22,8 @@ end
 local function park(task, scope)
   if task.wait_scope == scope then return end
   leave(task)
-  local list = key.waiters('fleet', 'all')
-  if scope == 'workspace' then
-    list = key.waiters('workspace', task.workspace)
-    redis.call('SADD', key.waiting, task.workspace)
-  end
-  redis.call('ZADD', list, task.accepted_us, task.member)
+  if scope == 'workspace' then redis.call('SADD', key.waiting, task.workspace) end
+  redis.call('ZADD', list_of(task, scope), task.accepted_us, task.member)
   set(task, { wait_scope = scope, wait_since_ms = int(now_ms) })
 end
 
