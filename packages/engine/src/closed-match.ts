@@ -10,7 +10,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 export function isNeutral(value: unknown): boolean {
   if (value === null || value === undefined || value === "" || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.every(isNeutral);
-  return isRecord(value) && Object.values(value).every(isNeutral);
+  // A key alone can say something: image volumes are a record of empty objects.
+  return isRecord(value) && Object.keys(value).length === 0;
 }
 
 /**

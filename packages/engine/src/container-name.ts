@@ -1,4 +1,7 @@
-/** Names and labels of what we make in an engine. They hold only what never changes; what it serves is in the ledger. */
+/**
+ * Names and labels of what we make in an engine. They hold only what never changes; what a sandbox serves is in the
+ * ledger.
+ */
 import {
   type BootId,
   bootIdSchema,

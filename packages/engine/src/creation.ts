@@ -50,7 +50,7 @@ function draft(host: EngineHost, wanted: SandboxSpec, image: KnownImage, attempt
     uid,
     agent_volume: agentVolumeName(fleet_id, host.agent.sha256),
     agent_file: host.agent.file,
-    agent_arguments: [],
+    agent_arguments: ["--lifetime-ms", String(lifetime_seconds * 1000)],
     seccomp: host.seccomp,
     cgroup_version: host.facts.cgroup_version,
   });
