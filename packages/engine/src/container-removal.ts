@@ -1,10 +1,9 @@
 /** Ends containers and proves it: kill, look, remove, look. Gone already and being removed count as done (C2). */
-import { monotonicMs, pause } from "@holdfast/chassis";
+import { monotonicMs, pause, until } from "@holdfast/chassis";
 import { TIMES } from "@holdfast/contract";
 import {
   inspectContainer,
   killContainer,
-  type ListedContainer,
   listContainers,
   removeContainer,
   unpauseContainer,
@@ -16,47 +15,43 @@ import type { EngineConnection } from "./engine-connection.js";
 const POLL_MS = 100;
 const BACK_OFF_MAX_MS = 5_000;
 
-type Look = "running" | "stopped" | "gone" | "unknown";
-
-async function look(connection: EngineConnection, id: string): Promise<Look> {
+async function isGone(connection: EngineConnection, id: string): Promise<boolean> {
   const reply = await inspectContainer(connection, id);
-  if (reply.kind === "failed") return reply.failure.kind === "not_found" ? "gone" : "unknown";
-  const running = reply.value.at("State").flag("Running");
-  return running === null ? "unknown" : running ? "running" : "stopped";
+  return reply.kind === "failed" && reply.failure.kind === "not_found";
 }
 
-async function proveRemoved(connection: EngineConnection, id: string): Promise<boolean> {
+type Removal = "removed" | "refused";
+
+/** Gone already is removed; being removed by another is waited for. */
+async function remove(connection: EngineConnection, id: string): Promise<Removal> {
   const reply = await removeContainer(connection, id);
-  if (reply.kind === "failed" && reply.failure.kind === "not_found") return true;
-  if (reply.kind === "failed" && reply.failure.kind !== "being_removed") return false;
-  const end = monotonicMs() + (reply.kind === "ok" ? 0 : TIMES.engine_remove_ms);
-  for (;;) {
-    const seen = await look(connection, id);
-    if (seen === "gone") return true;
-    if (monotonicMs() >= end) return false;
-    await pause(POLL_MS);
-  }
+  if (reply.kind === "ok" || reply.failure.kind === "not_found") return "removed";
+  if (reply.failure.kind !== "being_removed") return "refused";
+  return (await until(() => isGone(connection, id), { every_ms: POLL_MS, within_ms: TIMES.engine_remove_ms }))
+    ? "removed"
+    : "refused";
 }
 
-/** One attempt to end one container. `kill_ms` and `remove_ms` are null where that step was not reached or needed. */
-export async function endContainer(
-  connection: EngineConnection,
-  id: string,
-  state: "paused" | "other" = "other",
-): Promise<ContainerReceipt> {
+/**
+ * Kills and removes one container, once. No force: an engine refuses to remove what still runs, so that a removal is
+ * proof of death. `kill_ms` and `remove_ms` are null where that step had nothing to do.
+ */
+async function killAndRemove(connection: EngineConnection, id: string, state: string): Promise<ContainerReceipt> {
   const began = monotonicMs();
   if (state === "paused") await unpauseContainer(connection, id);
   const killed = await killContainer(connection, id);
-  if (killed.kind === "failed" && killed.failure.kind === "not_found") {
-    return { proven: true, kill_ms: null, remove_ms: null };
-  }
   const kill_ms = killed.kind === "ok" ? Math.round(monotonicMs() - began) : null;
-  const seen = await look(connection, id);
-  if (seen === "gone") return { proven: true, kill_ms, remove_ms: null };
-  if (seen !== "stopped") return { proven: false, kill_ms: null, remove_ms: null };
+  if (killed.kind === "failed" && killed.failure.kind === "not_found")
+    return { proven: true, kill_ms, remove_ms: null };
   const removing = monotonicMs();
-  const proven = await proveRemoved(connection, id);
-  return { proven, kill_ms, remove_ms: proven ? Math.round(monotonicMs() - removing) : null };
+  if ((await remove(connection, id)) === "refused") return { proven: false, kill_ms, remove_ms: null };
+  return { proven: true, kill_ms, remove_ms: Math.round(monotonicMs() - removing) };
+}
+
+/** The same with the engine's own word that it knows the container no more. */
+export async function endContainer(connection: EngineConnection, id: string, state: string): Promise<ContainerReceipt> {
+  const receipt = await killAndRemove(connection, id, state);
+  return receipt.proven && !(await isGone(connection, id)) ? { ...receipt, proven: false } : receipt;
 }
 
 function combine(receipts: readonly ContainerReceipt[]): ContainerReceipt {
@@ -80,17 +75,12 @@ export async function endSandboxContainers(
   sandboxId: string,
   known: string | null,
 ): Promise<ContainerReceipt> {
-  const first = known === null ? [] : [await endContainer(connection, known)];
-  const label = `${LABELS.sandbox}=${sandboxId}`;
-  const listed = await listContainers(connection, [label]);
+  const first = known === null ? [] : [await killAndRemove(connection, known, "unknown")];
+  const listed = await listContainers(connection, [`${LABELS.sandbox}=${sandboxId}`]);
   if (listed.kind === "failed") return { ...combine(first), proven: false };
   if (listed.value.length === 0) return { ...combine(first), proven: true };
-  const rest = await Promise.all(
-    listed.value.map(({ id, state }: ListedContainer) =>
-      endContainer(connection, id, state === "paused" ? "paused" : "other"),
-    ),
-  );
-  return combine([...first.map((receipt) => ({ ...receipt, proven: true })), ...rest]);
+  const rest = await Promise.all(listed.value.map(({ id, state }) => endContainer(connection, id, state)));
+  return { ...combine([...first, ...rest]), proven: rest.every(({ proven }) => proven) };
 }
 
 /** Tries until proven, ever more slowly; unproven only where `signal` was aborted first. */

@@ -72,10 +72,12 @@ export interface Sandbox {
   readonly runtime: string;
   /** As applied and verified: memory of the whole sandbox. */
   readonly limits: { cpu: number; memory_mb: number; disk_mb: number; pids_limit: number };
+  /** From the first call to the verified posture, in milliseconds. */
   readonly created_ms: number;
   assign(assignment: Assignment): Promise<void>;
   ping(): Promise<void>;
   writeFile(file: GuestFile): Promise<GuestFileReply>;
+  /** `command.env` lies over the sandbox's own environment: the image's ENV under our defaults. */
   exec(command: GuestExec, sinks: GuestSinks): GuestCommand;
   killTree(): Promise<TreeReceipt>;
   /** Resolves once, whatever ends the sandbox. */

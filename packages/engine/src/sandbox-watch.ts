@@ -31,12 +31,14 @@ export interface SandboxWatch {
 export function watchSandbox(connection: EngineConnection, id: string, link: GuestLink): SandboxWatch {
   const silence = silenceMeter();
   let looking = false;
+  let over = false;
   let resolveEnd: (end: SandboxEnd) => void = () => {};
   const ended = new Promise<SandboxEnd>((resolve) => {
     resolveEnd = resolve;
   });
 
   const end = (reason: SandboxEnd): void => {
+    over = true;
     clearInterval(timer);
     resolveEnd(reason);
   };
@@ -58,7 +60,7 @@ export function watchSandbox(connection: EngineConnection, id: string, link: Gue
   timer.unref();
   void link.ended.then(async (how) => {
     clearInterval(timer);
-    end(await explainLinkEnd(connection, id, how));
+    if (!over) end(await explainLinkEnd(connection, id, how));
   });
   return { ended, end };
 }

@@ -33,8 +33,7 @@ export function createSweeper(host: EngineHost): Sweeper {
   const fleet = `${LABELS.fleet}=${host.fleet_id}`;
 
   async function remove(container: ListedContainer, why: string): Promise<boolean> {
-    const state = container.state === "paused" ? "paused" : "other";
-    const receipt = await host.removals.run(() => endContainer(host.connection, container.id, state));
+    const receipt = await host.removals.run(() => endContainer(host.connection, container.id, container.state));
     host.notice({
       event: "swept",
       container_state: container.state,
