@@ -43,7 +43,10 @@ function filesEnding(directory, ending) {
 function fingerprint(version, sources) {
   const hash = createHash("sha256").update(`${version}\0${FLAGS.join(" ")}\0`);
   for (const name of [...sources, ...filesEnding(".", ".h")]) {
-    hash.update(`${name}\0`).update(readFileSync(join(sourceDirectory, name))).update("\0");
+    hash
+      .update(`${name}\0`)
+      .update(readFileSync(join(sourceDirectory, name)))
+      .update("\0");
   }
   return hash.digest("hex");
 }
