@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { drawSandboxId, TIMES } from "@holdfast/contract";
+import { AGENT_FILE_NAME } from "@holdfast/guest";
 import { createContainer, getArchive, putArchive } from "./container-calls.js";
 import { agentVolumeName, containerName, LABELS, labelsOf } from "./container-name.js";
 import { endSandboxContainers, endUntilProven } from "./container-removal.js";
@@ -18,7 +19,7 @@ function setUpSpec(host: EngineHost, imageId: string, sandboxId: ReturnType<type
   const identity = { fleet_id, host_id, boot_id, sandbox_id: sandboxId, lifetime_seconds: LIFETIME_SECONDS };
   return {
     Image: imageId,
-    Entrypoint: [`${AGENT_DIRECTORY}/${host.agent.file}`],
+    Entrypoint: [`${AGENT_DIRECTORY}/${AGENT_FILE_NAME}`],
     Labels: labelsOf({ ...identity, purpose: "agent_fill" }),
     HostConfig: {
       NetworkMode: "none",
@@ -36,14 +37,14 @@ function setUpSpec(host: EngineHost, imageId: string, sandboxId: ReturnType<type
 }
 
 async function isFilled(host: EngineHost, container: string): Promise<boolean> {
-  const reply = await getArchive(host.connection, container, `${AGENT_DIRECTORY}/${host.agent.file}`);
+  const reply = await getArchive(host.connection, container, `${AGENT_DIRECTORY}/${AGENT_FILE_NAME}`);
   const content = reply.kind === "ok" ? firstFileOf(reply.value) : null;
   return content !== null && createHash("sha256").update(content).digest("hex") === host.agent.sha256;
 }
 
 async function fill(host: EngineHost, container: string): Promise<boolean> {
   if (await isFilled(host, container)) return true;
-  const tar = tarOf(host.agent.file, host.agent.content, 0o555);
+  const tar = tarOf(AGENT_FILE_NAME, host.agent.content, 0o555);
   const put = await putArchive(host.connection, container, AGENT_DIRECTORY, tar);
   if (put.kind === "failed") host.notice({ event: "agent_fill_failed", detail: put.failure.detail });
   return isFilled(host, container);

@@ -5,6 +5,7 @@
 import { randomInt } from "node:crypto";
 import { monotonicMs, pause } from "@holdfast/chassis";
 import type { TaskError } from "@holdfast/contract";
+import { AGENT_FILE_NAME } from "@holdfast/guest";
 import { ensureAgentVolume } from "./agent-volume.js";
 import { agentVolumeName, containerName } from "./container-name.js";
 import { endSandboxContainers, endUntilProven } from "./container-removal.js";
@@ -49,7 +50,7 @@ function draft(host: EngineHost, wanted: SandboxSpec, image: KnownImage, attempt
     runtime: wanted.runtime,
     uid,
     agent_volume: agentVolumeName(fleet_id, host.agent.sha256),
-    agent_file: host.agent.file,
+    agent_file: AGENT_FILE_NAME,
     agent_arguments: ["--lifetime-ms", String(lifetime_seconds * 1000)],
     seccomp: host.seccomp,
     cgroup_version: host.facts.cgroup_version,

@@ -1,16 +1,9 @@
 /** What one open engine knows and shares among its parts. Facts are taken once, when it is opened. */
 import type { BootId, FleetId, HostId } from "@holdfast/contract";
-import type { OpenGuestLink } from "@holdfast/guest";
+import type { AgentProgram, OpenGuestLink } from "@holdfast/guest";
 import type { EngineFacts, EngineNotice } from "./engine.js";
 import type { EngineConnection } from "./engine-connection.js";
 import type { Lane } from "./lane.js";
-
-export interface AgentProgram {
-  /** Name of the program's file. */
-  readonly file: string;
-  readonly content: Buffer;
-  readonly sha256: string;
-}
 
 export interface EngineHost {
   readonly connection: EngineConnection;

@@ -1,4 +1,5 @@
 export { defaultEnvironment } from "./default-environment.js";
 export * from "./engine.js";
+export { openEngine } from "./open-engine.js";
 export { EngineAway } from "./sweep.js";
 export { type ExitCircumstances, judgeExit } from "./verdict.js";

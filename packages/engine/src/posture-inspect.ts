@@ -20,6 +20,8 @@ const oneOf =
   (value) =>
     value === undefined || values.includes(value);
 
+const isNone: Check = (value) => Array.isArray(value) && value.join() === "NONE";
+
 const anything: Check = () => true;
 
 function sameSet(expected: readonly string[]): Check {
@@ -46,6 +48,8 @@ function exceptionsOf(spec: ContainerSpec): Readonly<Record<string, Check>> {
     ...("MemorySwappiness" in spec.HostConfig ? {} : { "HostConfig.MemorySwappiness": oneOf(null, -1, 0) }),
     "Config.Env": sameSet(spec.Env),
     "Config.Labels": labelsMatch(spec.Labels),
+    // Engines fill in the image's intervals beside NONE; they time nothing.
+    "Config.Healthcheck": (value) => isRecord(value) && isNone(value["Test"]),
     // Left over from the image, without effect: nothing listens on a network that is not there.
     "Config.ExposedPorts": anything,
     "Config.Shell": anything,

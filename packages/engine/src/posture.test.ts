@@ -87,6 +87,7 @@ const FREE = [
   /^HostConfig\.ConsoleSize$/,
   /^AppArmorProfile$/,
   /^Config\.Labels$/,
+  /^Config\.Healthcheck$/,
   /^NetworkSettings/,
 ];
 
@@ -121,6 +122,7 @@ describe("the posture validator (E3)", () => {
     ["an option nobody knows", ["HostConfig", "NewPower"], true],
     ["a log that grows", ["HostConfig", "LogConfig", "Type"], "json-file"],
     ["an option of the log", ["HostConfig", "LogConfig", "Config"], { tag: "x" }],
+    ["a health check", ["Config", "Healthcheck", "Test"], ["CMD", "true"]],
     ["a label that looks like ours", ["Config", "Labels", "holdfast.task"], "x"],
     ["AppArmor lifted", ["AppArmorProfile"], "unconfined"],
     ["an added variable", ["Config", "Env"], [...buildContainerSpec(input).Env, "LD_PRELOAD=/x"]],
@@ -133,6 +135,7 @@ describe("the posture validator (E3)", () => {
   });
 
   it.each([
+    ["the interval of a health check that is none", ["Config", "Healthcheck", "Interval"], 1_000_000_000],
     ["labels of the image", ["Config", "Labels", "org.example"], "x"],
     ["a profile of AppArmor", ["AppArmorProfile"], "docker-default"],
     ["more masked places", ["HostConfig", "MaskedPaths", 12], "/sys/devices/virtual/powercap"],
