@@ -1,0 +1,65 @@
+/** What a move of the property test is: one call, its answer compared with the model's, and everything counted. */
+import { census } from "@holdfast/ledger";
+import type fc from "fast-check";
+import { expect } from "vitest";
+import type { LedgerFixture } from "./ledger-fixture.js";
+import type { Model, ModelBoot, ModelTask } from "./ledger-model.js";
+
+export type Move = fc.AsyncCommand<Model, LedgerFixture>;
+type Act = (model: Model, f: LedgerFixture) => Promise<ModelTask | undefined>;
+
+/** How often each answer was seen, over all runs. */
+export const answers = new Map<string, number>();
+
+export function seen(answer: string): void {
+  answers.set(answer, (answers.get(answer) ?? 0) + 1);
+}
+
+export function move(name: string, act: Act): Move {
+  return {
+    check: () => true,
+    run: async (model, f) => {
+      const touched = await act(model, f);
+      model.transitions += 1;
+      await expectSound(model, f, touched);
+    },
+    toString: () => name,
+  };
+}
+
+/** C1, C2 by recount; V1 and T1 of the task that was touched. */
+async function expectSound(model: Model, f: LedgerFixture, task: ModelTask | undefined): Promise<void> {
+  const { miscounted, overcommitted, reservations, waiters } = await census(f.ledger);
+  expect({ miscounted, overcommitted }).toEqual({ miscounted: [], overcommitted: [] });
+  const open = model.grants.filter((held) => held.open).map((held) => held.grant.owner_token);
+  expect(reservations.toSorted()).toEqual(open.toSorted());
+  const waiting = [...model.tasks.values()].filter((each) => each.wait_scope !== null).map((each) => each.member);
+  expect(waiters.map((line) => line.split(" ")[1]).toSorted()).toEqual(waiting.toSorted());
+  if (!task) return;
+  const events = await f.ledger.events.read(task.name, 0, 256);
+  expect(events.map(({ sequence }) => sequence)).toEqual(Array.from({ length: task.sequence }, (_, n) => n + 1));
+  expect(events.findIndex(({ kind }) => kind === "task_finished") + 1).toBe(task.record === null ? 0 : task.sequence);
+  const view = await f.ledger.tasks.view(task.name);
+  expect(view).toMatchObject({ status: task.status, attempt: task.attempt, delivery: task.delivery });
+  if (task.record === null) return;
+  const record = JSON.stringify(view?.outcome);
+  if (task.record !== "") expect(record).toBe(task.record);
+  task.record = record;
+  if (task.told_cancelled) expect(task.status).toBe("CANCELLED");
+}
+
+export const pick = <Value>(from: readonly Value[], at: number): Value | undefined =>
+  from[at % Math.max(1, from.length)];
+
+/** Small numbers are tasks that go on, so that most moves have something to change; large ones are any. */
+export function pickTask(model: Model, at: number): ModelTask | undefined {
+  const all = [...model.tasks.values()];
+  if (at < 3) return pick(all.filter((task) => task.status === "RUNNING").toReversed(), at);
+  return pick(at < 9 ? all.filter((task) => task.record === null) : all, at);
+}
+
+/** Small numbers are boots that may act. */
+export function pickBoot(model: Model, at: number): ModelBoot | undefined {
+  const acting = model.boots.filter((boot) => boot.state === "LIVE" && model.leaseStands(boot));
+  return pick(at < 9 && acting.length > 0 ? acting : model.boots, at);
+}
