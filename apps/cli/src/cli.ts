@@ -9,6 +9,7 @@ import { createProgram } from "./program.js";
 export async function runCli(words: readonly string[]): Promise<number> {
   const console = createConsole({ stdout: process.stdout, stderr: process.stderr });
   let exit_code: number = EXIT.ok;
+  let command: string | undefined;
   try {
     const env = environment();
     const context: CommandContext = {
@@ -20,10 +21,12 @@ export async function runCli(words: readonly string[]): Promise<number> {
         exit_code = code;
       },
     };
-    await createProgram(context).parseAsync([...words], { from: "user" });
+    const program = createProgram(context);
+    command = program.commands.map((known) => known.name()).find((name) => name === words[0]);
+    await program.parseAsync([...words], { from: "user" });
     return exit_code;
   } catch (error) {
-    const { line, exit_code: code } = explainError(error);
+    const { line, exit_code: code } = explainError(error, command);
     if (line !== "") console.note(line);
     return code;
   }

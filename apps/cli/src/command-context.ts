@@ -7,6 +7,9 @@ import type { CliConfig, Environment } from "./config.js";
 import { findFleet } from "./fleet-address.js";
 import type { Console } from "./output/console.js";
 
+/** A command says within five seconds that Redis is away, its own start included. */
+const FAIL_FAST_MS = 3_000;
+
 /** What every command gets. */
 export interface CommandContext {
   readonly config: CliConfig;
@@ -41,7 +44,7 @@ export async function withClient<T>(
   options: FleetOptions,
   use: (client: HoldfastClient) => Promise<T>,
 ): Promise<T> {
-  const client = await openClient(findFleet(context.config, options.data));
+  const client = await openClient({ ...findFleet(context.config, options.data), fail_fast_ms: FAIL_FAST_MS });
   try {
     return await use(client);
   } finally {

@@ -12,10 +12,11 @@ export interface Explanation {
 
 const SHOWN_ALREADY = ["commander.help", "commander.helpDisplayed", "commander.version"];
 
-function explainUsage(error: CommanderError): Explanation {
+function explainUsage(error: CommanderError, command: string): Explanation {
   const exit_code = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (SHOWN_ALREADY.includes(error.code)) return { line: "", exit_code };
-  return { line: error.message.replace(/^error: /, "").replaceAll("\n", " "), exit_code };
+  const message = error.message.replace(/^error: /, "").replaceAll("\n", " ");
+  return { line: `${message}: see \`holdfast ${command}--help\``, exit_code };
 }
 
 const ADVICE: Partial<Record<ErrorCode, string>> = {
@@ -35,12 +36,12 @@ function isAddressInUse(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
 }
 
-/** Turns whatever ended a command into one line and an exit code; never a stack trace. */
-export function explainError(error: unknown): Explanation {
+/** Turns whatever ended a command into one line and an exit code; never a stack trace. `command` is its name, if any. */
+export function explainError(error: unknown, command?: string): Explanation {
   if (error instanceof CommandFault) return { line: error.message, exit_code: error.exit_code };
   if (error instanceof ConfigError) return { line: error.message, exit_code: EXIT.usage };
   if (error instanceof HoldfastError) return explainRefusal(error);
-  if (error instanceof CommanderError) return explainUsage(error);
+  if (error instanceof CommanderError) return explainUsage(error, command === undefined ? "" : `${command} `);
   const message = error instanceof Error ? error.message : String(error);
   // By name: the worker is loaded by the few commands that run one.
   if (error instanceof Error && error.name === "StartRefused") return { line: message, exit_code: EXIT.platform };

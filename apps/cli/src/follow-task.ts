@@ -12,8 +12,9 @@ export interface FollowTaskOptions {
 
 /** What a caller must read besides the output: why the task ended other than by its command's own doing. */
 function verdictOf(outcome: Outcome): string[] {
-  if (outcome.error === null || outcome.error.code === "NONZERO_EXIT") return [];
-  return [outcome.error.summary];
+  const { error } = outcome;
+  if (error === null || error.code === "NONZERO_EXIT") return [];
+  return [error.fault === "user" ? error.message : error.summary];
 }
 
 /** Shows a task's events until it has ended. Rejects with the signal's reason once that is aborted. */

@@ -6,9 +6,8 @@ async function* bytes(...chunks: string[]): AsyncIterable<Uint8Array> {
   for (const chunk of chunks) yield Buffer.from(chunk);
 }
 
-const none: RequestOptions = { env: [], file: [], label: [] };
 const build = (options: Partial<RequestOptions>, input = bytes()) =>
-  requestOf(["sh", "-c", "true"], { ...none, ...options }, { default_image: "holdfast/python:3.11-1", input });
+  requestOf(["sh", "-c", "true"], options, { default_image: "holdfast/python:3.11-1", input });
 
 describe("the options of a request", () => {
   it("are few: command and default image alone make a valid one", async () => {

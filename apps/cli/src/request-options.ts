@@ -13,15 +13,15 @@ export interface RequestOptions {
   readonly cpu?: string;
   readonly disk?: string;
   readonly pids?: string;
-  readonly env: readonly string[];
-  readonly file: readonly string[];
-  readonly label: readonly string[];
+  readonly env?: readonly string[];
+  readonly file?: readonly string[];
+  readonly label?: readonly string[];
   readonly stdin?: string;
   readonly workspace?: string;
   readonly taskId?: string;
 }
 
-const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
+const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];
 
 /** Adds them to a command whose rest is the command to run. */
 export function addRequestOptions(command: Command): Command {
@@ -34,10 +34,10 @@ export function addRequestOptions(command: Command): Command {
     .option("--cpu <cores>", "cores, such as 0.5 or 2 (default 1)")
     .option("--disk <size>", "size of /workspace in MiB, or such as 256m (default 256m)")
     .option("--pids <count>", "processes and threads at once (default 128)")
-    .option("--env <name=value>", "environment variable; repeatable; not for secrets", collect, [])
-    .option("--file <local:path>", "put a local file at a path beneath /workspace; repeatable", collect, [])
+    .option("--env <name=value>", "environment variable; repeatable; not for secrets", collect)
+    .option("--file <local:path>", "put a local file at a path beneath /workspace; repeatable", collect)
     .option("--stdin <file>", "standard input from a local file, or - for this command's own")
-    .option("--label <name=value>", "label; repeatable", collect, [])
+    .option("--label <name=value>", "label; repeatable", collect)
     .option("--workspace <id>", "workspace the task belongs to (default: default)")
     .option("--task-id <id>", "id of the task: the same id and request is the same task");
 }
@@ -66,7 +66,7 @@ export function parseNumber(option: string, text: string): number {
   return Number(text);
 }
 
-function parsePairs(option: string, pairs: readonly string[]): Record<string, string> {
+function parsePairs(option: string, pairs: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf("=");
@@ -133,7 +133,7 @@ export async function requestOf(
     command: [...command],
     env: parsePairs("env", options.env),
     labels: parsePairs("label", options.label),
-    files: options.file.map(parseFile),
+    files: (options.file ?? []).map(parseFile),
     ...(await stdinOf(options.stdin, sources)),
     resources: {
       ...optional("cpu", options.cpu, (text) => parseNumber("cpu", text)),

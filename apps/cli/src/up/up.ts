@@ -2,7 +2,8 @@
 import { rmSync } from "node:fs";
 import { createMetrics, type Logger, type Metrics } from "@holdfast/chassis";
 import { readGatewayConfig, startGateway } from "@holdfast/gateway";
-import { readWorkerConfig, StartRefused, startWorker } from "@holdfast/worker";
+import { openLedger } from "@holdfast/ledger";
+import { readWorkerConfig, StartRefused, startWorker, type WorkerConfig } from "@holdfast/worker";
 import { CommandFault } from "../command-fault.js";
 import type { Environment } from "../config.js";
 import { type DataFolder, readPrivateFile, writePrivateFile } from "../data-folder/data-folder.js";
@@ -26,6 +27,9 @@ export interface RunningUp {
   readonly ready_line: string;
   stop(): Promise<void>;
 }
+
+/** Without Redis there is nothing to mark. */
+const CLOSE_WITHIN_MS = 2_000;
 
 interface Parts extends UpRequest {
   readonly metrics: Metrics;
@@ -62,6 +66,18 @@ function settingsOf({ folder, settings }: Parts, redis_url: string): Environment
   };
 }
 
+/** Marks the ledger as closed cleanly where no boot is left, so that the next `up` may grant at once. */
+async function closeLedger({ logger }: Parts, config: WorkerConfig): Promise<void> {
+  const { REDIS_URL: url, HOLDFAST_PREFIX: prefix } = config;
+  try {
+    const ledger = await openLedger({ url, prefix, role: "up", fail_fast_ms: CLOSE_WITHIN_MS });
+    logger.info("ledger_closed", { cleanly: await ledger.closeCleanly() });
+    await ledger.close();
+  } catch (error) {
+    logger.warn("ledger_not_closed", { error });
+  }
+}
+
 async function startParts(parts: Parts): Promise<string> {
   const { folder, logger, metrics, undo } = parts;
   lock(parts);
@@ -71,6 +87,7 @@ async function startParts(parts: Parts): Promise<string> {
   undo.add(() => rmSync(folder.url_file, { force: true }));
 
   const settings = settingsOf(parts, redis_url);
+  undo.add(() => closeLedger(parts, readWorkerConfig(settings)));
   const gatewayConfig = readGatewayConfig(settings);
   const worker = await startWorker(readWorkerConfig(settings), { logger: logger.child({ part: "worker" }), metrics });
   undo.add(worker.stop);
