@@ -137,12 +137,12 @@ describe("an agent that cannot serve", () => {
     expect(await world.engine.list()).toEqual([]);
   }, 90_000);
 
-  it("is no program: the start fails, and nothing is left", async () => {
+  it("is no program: it ends at once, and nothing is left", async () => {
     const world = await openTestEngine({ agent_directory: agentFolder(Buffer.from("not a program")) });
     closers.push(() => world.close());
 
     expect(world.engine.images).toEqual([]);
-    expect(world.engine.refused_images[0]?.reason).toContain("ENGINE_UNAVAILABLE");
+    expect(world.engine.refused_images[0]?.reason).toContain("SANDBOX_LOST");
     expect(await world.engine.list()).toEqual([]);
   }, 90_000);
 });

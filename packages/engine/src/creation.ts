@@ -83,7 +83,8 @@ export function failedCreation(error: TaskError, hand_back: boolean): CreationFa
 
 /** The agent's volume may be half filled: its program missing, cut short, or another one. */
 function blamesAgentVolume(failure: TryFailure): boolean {
-  return failure.kind === "other_agent" || (failure.kind === "engine" && failure.step === "start");
+  const failedAtStart = failure.kind === "engine" && failure.step === "start";
+  return failedAtStart || failure.kind === "other_agent" || failure.kind === "no_hello";
 }
 
 /** A container may have come to be without our hearing of it. */
