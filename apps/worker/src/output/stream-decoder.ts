@@ -12,13 +12,21 @@ export interface StreamDecoder {
   flush(): Piece | null;
 }
 
+/** JSON writes a control character in six bytes: where they abound, base64 is the smaller form. */
+function escapesMuch(bytes: Buffer): boolean {
+  let escaped = 0;
+  for (const byte of bytes) if (byte < 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) escaped += 1;
+  return escaped * 15 > bytes.length;
+}
+
 function pieceOf(bytes: Buffer): Piece | null {
   if (bytes.length === 0) return null;
-  if (isUtf8(bytes)) return { encoding: "utf8", data: bytes.toString("utf8"), bytes: bytes.length };
+  if (isUtf8(bytes) && !escapesMuch(bytes))
+    return { encoding: "utf8", data: bytes.toString("utf8"), bytes: bytes.length };
   return { encoding: "base64", data: bytes.toString("base64"), bytes: bytes.length };
 }
 
-/** A character cut by a chunk's edge waits for its rest; a piece that is not UTF-8 travels whole, as base64. */
+/** A character cut by a chunk's edge waits for its rest; a piece that is not text travels whole, as base64. */
 export function createStreamDecoder(): StreamDecoder {
   let held: Buffer = Buffer.alloc(0);
   return {
