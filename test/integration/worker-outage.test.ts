@@ -1,4 +1,4 @@
-/** The ledger goes away while a task runs: a restart kills no work, and a lost record ends what nobody owns (L3, L4). */
+/** The ledger goes away while a task runs: its restart kills no work; a lost record ends what nobody owns (L3, L4). */
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { engineCensus } from "../support/census.js";
