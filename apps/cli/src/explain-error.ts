@@ -36,7 +36,7 @@ function isAddressInUse(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
 }
 
-/** Turns whatever ended a command into one line and an exit code; never a stack trace. `command` is its name, if any. */
+/** Turns whatever ended the named command into one line and an exit code; never a stack trace. */
 export function explainError(error: unknown, command?: string): Explanation {
   if (error instanceof CommandFault) return { line: error.message, exit_code: error.exit_code };
   if (error instanceof ConfigError) return { line: error.message, exit_code: EXIT.usage };

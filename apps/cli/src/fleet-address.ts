@@ -9,7 +9,7 @@ export interface FleetAddress {
   readonly queue_prefix: string;
 }
 
-/** The fleet of REDIS_URL, else that of the `up` which runs on the data folder. Throws a CommandFault where none does. */
+/** The fleet of REDIS_URL, else that of the `up` on the data folder. Throws a CommandFault where none runs. */
 export function findFleet(config: CliConfig, data: string | undefined): FleetAddress {
   const prefixes = { prefix: config.HOLDFAST_PREFIX, queue_prefix: config.HOLDFAST_QUEUE_PREFIX };
   if (config.REDIS_URL !== undefined) return { redis_url: config.REDIS_URL, ...prefixes };

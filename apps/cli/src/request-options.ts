@@ -1,4 +1,4 @@
-/** The options of `run` and `submit`, turned into a task request. The contract judges the values; here they get form. */
+/** The options of `run` and `submit` as a task request. The contract judges the values; here they get form. */
 import { readFileSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { BOUNDS, type TaskRequestInput } from "@holdfast/contract";

@@ -125,13 +125,11 @@ const JOB_NUMBERS = ["processedOn", "finishedOn", "delay", "priority", "attempts
 export function redactJob(job: unknown): Record<string, unknown> {
   const raw = fieldsOf(job);
   const reason = reasonOf(raw["failedReason"]);
-  const worker = matching(raw["processedBy"], WORD);
   return {
     id: matching(raw["id"], JOB_ID) ?? HIDDEN,
     name: matching(raw["name"], /^(delivery|request)$/) ?? "unknown",
     timestamp: numberOr(raw["timestamp"], 0),
     ...numbersOf(raw, JOB_NUMBERS),
-    ...(worker === null ? {} : { processedBy: worker }),
     progress: numberOr(raw["progress"], 0),
     attempts: numberOr(raw["attempts"], 0),
     ...(reason === undefined ? {} : { failedReason: reason }),
