@@ -1,0 +1,144 @@
+import { createMetrics, silentLogger } from "@holdfast/chassis";
+import type { BootId, HostId, OwnerToken, SandboxId, TaskId, WorkspaceId } from "@holdfast/contract";
+import type { BeatCall, BeatReply, Grant } from "@holdfast/ledger";
+import { describe, expect, test } from "vitest";
+import type { BootState } from "../boot/boot-state.js";
+import { createGate } from "../boot/gate.js";
+import { createLease } from "../boot/lease.js";
+import { createRuns } from "../boot/runs.js";
+import { createTokenBook } from "../boot/token-book.js";
+import { createOrders } from "../run/orders.js";
+import { createWorkerMetrics } from "../worker-metrics.js";
+import { beatDuty } from "./beat.js";
+
+const token = (name: string): OwnerToken => `own_${name}` as OwnerToken;
+const drawn = (name: string) => ({
+  workspace_id: "default" as WorkspaceId,
+  task_id: `task_${name}` as TaskId,
+  owner_token: token(name),
+  sandbox_id: `sbx_${name}` as SandboxId,
+});
+const OK = { kind: "ok", lease_ms: 8_000, draining: false, cancelled: [], unknown: [], missing: [] } as const;
+
+/** A boot whose ledger answers what the test says. */
+function setup(answer: (call: BeatCall) => Promise<BeatReply>) {
+  const released: OwnerToken[] = [];
+  const registry = createMetrics();
+  const release = async ({ owner_token }: { owner_token: OwnerToken }) => {
+    released.push(owner_token);
+    return { kind: "released", promotions: [], requeued: null };
+  };
+  const boot: BootState = {
+    boot_id: "boot_1" as BootId,
+    host_id: "host_1" as HostId,
+    ledger: { boots: { beat: answer }, tasks: { release } } as unknown as BootState["ledger"],
+    queue: {} as BootState["queue"],
+    engine: {} as BootState["engine"],
+    lease: createLease(),
+    gate: createGate(4),
+    tokens: createTokenBook(),
+    runs: createRuns(),
+    logger: silentLogger(),
+    metrics: createWorkerMetrics(registry),
+    registry,
+    fence_seen: null,
+    engine_healthy: true,
+    given_up: new Promise(() => {}),
+    pokeBeat: () => {},
+  };
+  function begin(name: string) {
+    const orders = createOrders();
+    const never = new Promise<never>(() => {});
+    boot.tokens.hold(drawn(name));
+    boot.runs.add({ grant: drawn(name) as Grant, orders, run: { answer: never, released: never }, answered: false });
+    return orders;
+  }
+  return { begin, boot, duty: beatDuty(boot), released };
+}
+
+describe("beat", () => {
+  test("carries every token from before its admit, with a counter that rises (L1)", async () => {
+    const calls: BeatCall[] = [];
+    const { boot, duty } = setup(async (call) => {
+      calls.push(call);
+      return OK;
+    });
+    boot.tokens.hold(drawn("not_granted_yet"));
+
+    await duty.runOnce();
+    await duty.runOnce();
+
+    expect(calls.map(({ counter }) => counter)).toEqual([1, 2]);
+    expect(calls[0]?.held).toEqual([token("not_granted_yet")]);
+    expect(boot.lease.mayAct()).toBe(true);
+  });
+
+  test("a cancel flag reaches its run and no other (T3)", async () => {
+    const { begin, duty } = setup(async () => ({ ...OK, cancelled: [token("a")] }));
+    const [a, b] = [begin("a"), begin("b")];
+
+    await duty.runOnce();
+
+    expect(a.given).toEqual({ kind: "cancel" });
+    expect(b.given).toBeNull();
+  });
+
+  test("a run the ledger does not know is ended unsettled, but not one granted after the beat was sent (L2)", async () => {
+    let grantedMeanwhile: ReturnType<typeof createOrders> | null = null;
+    const { begin, duty } = setup(async () => {
+      grantedMeanwhile = begin("young");
+      return { ...OK, unknown: [token("old"), token("young")] };
+    });
+    const old = begin("old");
+
+    await duty.runOnce();
+
+    expect(old.given).toMatchObject({ kind: "abandon" });
+    expect(grantedMeanwhile).toMatchObject({ given: null });
+  });
+
+  test("a token the worker dropped and the ledger still holds is given back, one it holds is not (C2)", async () => {
+    const { begin, boot, duty, released } = setup(async () => ({ ...OK, missing: [token("dropped"), token("held")] }));
+    boot.tokens.hold(drawn("dropped"));
+    boot.tokens.drop(token("dropped"));
+    begin("held");
+
+    await duty.runOnce();
+    await new Promise(setImmediate);
+
+    expect(released).toEqual([token("dropped")]);
+  });
+
+  test.each(["unknown", "dead"] as const)("a boot that is %s may never act again (L4)", async (kind) => {
+    const { boot, duty } = setup(async () => ({ kind }));
+
+    await duty.runOnce();
+
+    expect(boot.lease.revoked).toBe(true);
+  });
+
+  test("an unanswered beat closes the gate once the lease is over, and the next answer opens it (L3)", async () => {
+    let away = true;
+    const { boot, duty } = setup(async () => {
+      if (away) throw new Error("away");
+      return OK;
+    });
+    boot.gate.open("starting");
+
+    await duty.runOnce();
+    expect(boot.gate.reasons).toEqual(["lease_ended"]);
+    away = false;
+    await duty.runOnce();
+
+    expect(boot.gate.isOpen).toBe(true);
+  });
+
+  test("a boot that is told to drain takes nothing more", async () => {
+    const { boot, duty } = setup(async () => ({ ...OK, draining: true }));
+    boot.gate.open("starting");
+
+    await duty.runOnce();
+
+    expect(boot.gate.isOpen).toBe(false);
+  });
+});
