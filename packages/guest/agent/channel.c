@@ -9,6 +9,7 @@
 /* A hello may fill a whole frame; the rest is for some hundred small frames. */
 #define CONTROL_CAPACITY (FRAME_PAYLOAD_MAX + 65536)
 #define CONTROL_SPARE 32768
+#define DATA_ROOM_MIN (DATA_CAPACITY / 4)
 
 static uint8_t control_bytes[CONTROL_CAPACITY];
 static uint8_t data_bytes[DATA_CAPACITY];
@@ -62,8 +63,9 @@ bool channel_has_spare_control(const struct channel *channel) {
 uint8_t *channel_data_room(struct channel *channel, size_t *room) {
   struct frame_queue *queue = &channel->data;
   if (queue->capacity - queue->end < DATA_CAPACITY / 2 && queue->start > 0) compact(queue);
+  /* Less than this is not worth a frame: a queue that is nearly full would be filled by ever smaller reads. */
   size_t tail = queue->capacity - queue->end;
-  *room = tail > FRAME_HEADER + DATA_RESERVE ? tail - FRAME_HEADER - DATA_RESERVE : 0;
+  *room = tail >= DATA_ROOM_MIN ? tail - FRAME_HEADER - DATA_RESERVE : 0;
   return queue->bytes + queue->end + FRAME_HEADER;
 }
 

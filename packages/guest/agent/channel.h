@@ -35,7 +35,7 @@ bool channel_control_bytes(struct channel *channel, uint8_t type, uint32_t id, c
 bool channel_takes_requests(const struct channel *channel);
 bool channel_has_spare_control(const struct channel *channel);
 
-/* Room for a data payload of up to `*room` bytes at the returned place; channel_data_commit sends what was put there. */
+/* Room for a payload of up to `*room` bytes at the returned place; channel_data_commit sends what was put there. */
 uint8_t *channel_data_room(struct channel *channel, size_t *room);
 void channel_data_commit(struct channel *channel, uint8_t type, uint32_t id, size_t count);
 bool channel_data(struct channel *channel, uint8_t type, uint32_t id, const void *bytes, size_t count);

@@ -19,8 +19,8 @@ struct upload {
 };
 
 /*
- * Each answers 0 or an errno; after an error nothing of the file is left. Paths stay beneath `base`: no link is followed,
- * parents are made with mode 0755, and an existing file is refused.
+ * Each answers 0 or an errno; after an error nothing of the file is left. Paths stay beneath `base`: no link is
+ * followed, parents are made with mode 0755, and an existing file is refused.
  */
 int upload_begin(struct upload *upload, const char *base, uint32_t id, const char *path, mode_t mode, uint64_t size);
 int upload_data(struct upload *upload, const uint8_t *bytes, size_t count);

@@ -70,7 +70,7 @@ static size_t unescape(const char *from, size_t length, char *to, size_t capacit
   return count;
 }
 
-/* "36 35 98:0 /root /target rw,noatime master:1 - ext4 /dev/root rw": fields 5 and 6, then after " - " type and options. */
+/* "36 35 98:0 /root /target rw,noatime master:1 - ext4 /dev/root rw": fields 5, 6, then type and options after "-". */
 static void write_mount(struct json_out *out, const char *line) {
   const char *at = line, *target, *options, *type, *super, *skipped;
   size_t target_length, options_length, type_length, super_length, skipped_length;

@@ -1,8 +1,8 @@
 /*
- * The guest agent: process 1 of a sandbox. It never runs user code, keeps no descriptor that user code could inherit, is
- * not dumpable, so that code of the same uid can read neither its memory nor its descriptors, and sets no signal handler,
- * so that the kernel drops every signal from inside. It ends, and the kernel ends the sandbox with it, when its stdin
- * closes, its lifetime is over or its permission to live runs out (E4).
+ * The guest agent: process 1 of a sandbox. It never runs user code and keeps no descriptor that a command could inherit.
+ * It is not dumpable, so code of the same uid can read neither its memory nor its descriptors, and it sets no signal
+ * handler, so the kernel drops every signal from inside. It ends, and the kernel ends the sandbox with it, when its
+ * stdin closes, its lifetime is over or its permission to live runs out (E4).
  */
 #include "agent.h"
 #include "clock.h"

@@ -35,8 +35,8 @@ static void place_descriptors(const struct spawn *spawn) {
 }
 
 /*
- * The first to be killed when memory runs out is the command, not the agent. The file belongs to root while a process is
- * not dumpable; by now the child holds nothing of the agent's but this sandbox's own bytes.
+ * The first to be killed when memory runs out is the command, not the agent. The file belongs to root while a process
+ * is not dumpable; by now the child holds nothing of the agent's but this sandbox's own bytes.
  */
 static void prefer_for_oom(void) {
   prctl(PR_SET_DUMPABLE, 1);
@@ -134,7 +134,7 @@ static const char *reason_of(struct spawn_failure failure) {
   if (failure.step == SPAWN_CHDIR) return "cannot be the working directory";
   if (failure.step == SPAWN_EXEC && failure.error == EISDIR) return "not executable: is a directory";
   if (failure.step == SPAWN_EXEC && failure.error == EACCES) return "not executable: permission denied";
-  if (failure.step == SPAWN_EXEC && failure.error == ENOEXEC) return "not executable: neither a program nor a #! script";
+  if (failure.step == SPAWN_EXEC && failure.error == ENOEXEC) return "not executable: neither program nor #! script";
   return failure.step == SPAWN_EXEC ? "not executable" : "no process can be started";
 }
 

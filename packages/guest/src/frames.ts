@@ -1,4 +1,4 @@
-/** Framing of the link: u32be payload length, u8 type, u32be command id, payload. Both ways the preamble comes first. */
+/** Framing of the link: u32be payload length, u8 type, u32be command id, payload; first, both ways, the preamble. */
 
 export const PREAMBLE = "HOLDFAST1\n";
 export const FRAME_HEADER_BYTES = 9;

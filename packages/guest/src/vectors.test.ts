@@ -1,7 +1,8 @@
 /** Both sides of the link on the same bytes: the agent's own C code through its probe, and the TypeScript side. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readAgentFrame } from "./agent-frame.js";
@@ -114,10 +115,14 @@ describe("the agent's C code", () => {
   });
 
   it("hashes as everyone does, at every length around a block", () => {
-    const wrong = ["package.json", "vectors/to-worker.json", "build/holdfast-agent", "agent/clock.h"].filter((name) => {
-      const path = join(GUEST, name);
-      return probe(`sha256 ${path}`) !== createHash("sha256").update(readFileSync(path)).digest("hex");
+    const directory = mkdtempSync(join(tmpdir(), "holdfast-sha-"));
+    const wrong = [0, 1, 55, 56, 57, 63, 64, 65, 119, 120, 128, 200_000].filter((length) => {
+      const path = join(directory, `${length}`);
+      const bytes = Buffer.from(Array.from({ length }, (_, index) => index & 255));
+      writeFileSync(path, bytes);
+      return probe(`sha256 ${path}`) !== createHash("sha256").update(bytes).digest("hex");
     });
+    rmSync(directory, { recursive: true });
     expect(wrong).toEqual([]);
   });
 });

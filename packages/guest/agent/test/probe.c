@@ -1,6 +1,6 @@
 /*
- * Runs the agent's pure parts on lines from stdin, one answer a line. Linked with every file of the agent but main.c; it
- * exists for tests only.
+ * Runs the agent's pure parts on lines from stdin, one answer a line. Linked with every file of the agent but main.c;
+ * it exists for tests only.
  *
  *   decode PREAMBLE STEP HEX     frames of what a worker sends, in pieces of STEP bytes
  *   encode TYPE ID [KEY=VALUE]…  hex of a frame of the agent
