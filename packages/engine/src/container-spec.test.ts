@@ -74,8 +74,8 @@ const GOLDEN = {
     ReadonlyRootfs: true,
     Tmpfs: {
       "/workspace": "rw,exec,nosuid,nodev,size=268435456,nr_inodes=65536,uid=1234567,gid=1234567,mode=0700",
-      "/tmp": "rw,exec,nosuid,nodev,size=67108864,nr_inodes=16384,mode=1777",
-      "/dev/shm": "rw,noexec,nosuid,nodev,size=67108864,nr_inodes=16384,mode=1777",
+      "/tmp": "rw,exec,nosuid,nodev,size=67108864,nr_inodes=16384,uid=1234567,gid=1234567,mode=1777",
+      "/dev/shm": "rw,noexec,nosuid,nodev,size=67108864,nr_inodes=16384,uid=1234567,gid=1234567,mode=1777",
       "/dev/mqueue": "ro,noexec,nosuid,nodev,size=4096,nr_inodes=2,mode=0555",
     },
     Mounts: [

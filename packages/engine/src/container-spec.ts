@@ -57,11 +57,12 @@ function tmpfsOf(input: SpecInput): Record<string, string> {
     const { size_bytes, inodes } = mounts[target] ?? { size_bytes: 0, inodes: 0 };
     return `size=${size_bytes},nr_inodes=${inodes}`;
   };
+  // runc gives a tmpfs the mode of the image's folder under it: only ownership makes it writable for certain.
   const owner = `uid=${input.uid},gid=${input.uid}`;
   return {
     "/workspace": `rw,exec,nosuid,nodev,${limit("/workspace")},${owner},mode=0700`,
-    "/tmp": `rw,exec,nosuid,nodev,${limit("/tmp")},mode=1777`,
-    "/dev/shm": `rw,noexec,nosuid,nodev,${limit("/dev/shm")},mode=1777`,
+    "/tmp": `rw,exec,nosuid,nodev,${limit("/tmp")},${owner},mode=1777`,
+    "/dev/shm": `rw,noexec,nosuid,nodev,${limit("/dev/shm")},${owner},mode=1777`,
     // The engine's own message-queue mount is writable and cannot be left out: this one lies over it.
     "/dev/mqueue": `ro,noexec,nosuid,nodev,size=${PAGE_BYTES},nr_inodes=2,mode=0555`,
   };

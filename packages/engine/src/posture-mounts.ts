@@ -59,10 +59,11 @@ function writableRules(resources: Resources, uid: number): Readonly<Record<strin
       options: ["nosuid", "nodev", `size=${size_bytes / 1024}k`, `nr_inodes=${inodes}`, ...more],
     };
   };
+  const owner = [`uid=${uid}`, `gid=${uid}`];
   return {
-    "/workspace": rule("/workspace", "mode=700", `uid=${uid}`, `gid=${uid}`),
-    "/tmp": rule("/tmp"),
-    "/dev/shm": rule("/dev/shm", "noexec"),
+    "/workspace": rule("/workspace", "mode=700", ...owner),
+    "/tmp": rule("/tmp", ...owner),
+    "/dev/shm": rule("/dev/shm", "noexec", ...owner),
   };
 }
 
