@@ -59,9 +59,10 @@ export async function checkServer(
   const problems = await ledger.serverProblems();
   const refused = problems.filter((problem) => !isAllowed(config, problem));
   if (refused.length === 0) return problems;
-  const told = refused.map(({ message, setting }) =>
-    setting === null ? message : `${message} (${setting}=true accepts it)`,
-  );
+  const told = refused.map(({ message, setting }) => {
+    if (setting === null || message.includes(setting)) return message;
+    return `${message} (${setting}=true accepts it)`;
+  });
   throw new StartRefused(told.join("; "));
 }
 
