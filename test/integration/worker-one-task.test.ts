@@ -1,5 +1,5 @@
 /** The main job, whole: a request goes in at the queue's end and a committed outcome comes out (T1, T2, Q1). */
-import { byteLength, type Outcome } from "@holdfast/contract";
+import { byteLength, type Outcome, parseTaskRequest } from "@holdfast/contract";
 import { openLedger } from "@holdfast/ledger";
 import { SHARED_QUEUE } from "@holdfast/queue";
 import { Queue, QueueEvents } from "bullmq";
@@ -126,7 +126,7 @@ describe("one task", () => {
 
     expect(outcome.stdout).toMatchObject({ truncated: true, total_bytes: 3_000_000 });
     expect(byteLength(outcome.stdout.text ?? "")).toBeLessThan(1_100_000);
-    expect(outcome.stdout.text).toMatch(/^000000000\n[\s\S]*\[truncated \d+ bytes\][^]*000299999\n$/);
+    expect(outcome.stdout.text).toMatch(/^000000000\n[\s\S]*\[truncated \d+ bytes\][\s\S]*000299999\n$/);
     expect(live.stdout.length).toBe(3_000_000);
   });
 });
@@ -201,9 +201,6 @@ describe("the ledger's doorbell and healing", () => {
       role: "test",
     });
     try {
-      const task = await fleet.client.submit({ ...shell("true"), task_id: "task_before_heal" });
-      await fleet.client.outcome(task);
-      const { parseTaskRequest } = await import("@holdfast/contract");
       const parsed = parseTaskRequest({ ...shell("echo healed"), task_id: "task_never_enqueued" });
       if (parsed.kind !== "ok") throw new Error("not valid");
       await ledger.tasks.accept(parsed.request, { queue: SHARED_QUEUE, job_id: null });
