@@ -95,6 +95,7 @@ describe("O-21: creation that fails half-way", () => {
 
 describe("O-22: nothing piles up", () => {
   it("30 one-shots of every ending leave containers, volumes, networks and images as before (Q1, E1)", async () => {
+    await fleet.expectCapacityFree(10_000);
     const before = await fleet.engineCounts();
     const lines = ["true", "exit 3", "sleep 60"];
 

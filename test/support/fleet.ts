@@ -186,7 +186,7 @@ function fleetOver(parts: FleetParts): TestFleet {
       return waitFor(all, { bound_ms: 10_000, what: `${at_least} processes in the sandbox` });
     },
     missedBeats: lease.missed,
-    engineCounts: () => engineCounts(socket),
+    engineCounts: () => engineCounts(socket, worker.fleet_id),
     expectCapacityFree: capacityFree,
     stopAndExpectNothingLeft: async () => {
       lease.stop();
@@ -198,18 +198,17 @@ function fleetOver(parts: FleetParts): TestFleet {
   };
 }
 
-async function engineCounts(socket: string): Promise<Record<string, number>> {
-  const [containers, volumes, networks, dangling] = await Promise.all([
-    engineAsk(socket, "GET", "/containers/json?all=1"),
-    engineAsk(socket, "GET", "/volumes"),
-    engineAsk(socket, "GET", "/networks"),
-    engineAsk(socket, "GET", `/images/json?filters=${encodeURIComponent('{"dangling":["true"]}')}`),
-  ]);
+/** What the fleet has in the engine, and anonymous volumes and untagged images, which bear nobody's label. */
+async function engineCounts(socket: string, fleet_id: string): Promise<Record<string, number>> {
+  const ours = await engineCensus(socket, fleet_id);
+  const volumes = (await engineAsk(socket, "GET", "/volumes")) as { Volumes: { Name: string }[] | null };
+  const untagged = `/images/json?filters=${encodeURIComponent('{"dangling":["true"]}')}`;
   return {
-    containers: (containers as unknown[]).length,
-    volumes: ((volumes as { Volumes: unknown[] | null }).Volumes ?? []).length,
-    networks: (networks as unknown[]).length,
-    dangling_images: (dangling as unknown[]).length,
+    containers: ours.containers.length,
+    volumes: ours.volumes.length,
+    networks: ours.networks.length,
+    anonymous_volumes: (volumes.Volumes ?? []).filter(({ Name }) => /^[0-9a-f]{64}$/.test(Name)).length,
+    untagged_images: ((await engineAsk(socket, "GET", untagged)) as unknown[]).length,
   };
 }
 

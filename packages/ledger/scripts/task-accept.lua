@@ -3,7 +3,7 @@
 -- ARGV: workspace, task, digest, body, image, runtime, slots, cpu_milli, memory_mb, pids, attempts_max,
 --   queue_timeout_ms, queue, job ('' where the job is the delivery's own)
 -- Replies: {accepted | existing, delivery, queue, job, view}
---   · {conflict} · {refused, image | runtime | resources | bodies}
+--   · {conflict} · {refused, image | runtime | resources | bodies, runtime that is there, ...}
 -- Keeps: T2 (by name and digest; also idempotent under re-send by them), Q1
 --- @include "begin"
 --- @include "events"
@@ -22,7 +22,7 @@ local task = {
   attempts_max = ARGV[11], queue_timeout_ms = ARGV[12], queue = ARGV[13],
 }
 local refusal = refusal_of(task)
-if refusal then return { 'refused', refusal } end
+if refusal then return { 'refused', refusal, unpack(runtimes_for(task.image)) } end
 local owner = key.workspace(workspace)
 if tonumber(redis.call('HGET', owner, 'body_bytes') or '0') + #body > BODIES_BYTES_MAX then
   return { 'refused', 'bodies' }

@@ -15,15 +15,15 @@ export function endsOfGivingBack(reason: string): [string, string, string] {
   return [CANCELLED, failure("ATTEMPTS_EXHAUSTED", evidence), failure("ENGINE_UNAVAILABLE", evidence)];
 }
 
-/** Why accept refused, in the words of the closed list. */
-export function refusalOf(why: string, request: TaskRequest): TaskError {
+/** Why accept refused, in the words of the closed list. `offered` are the runtimes that hosts have for the image. */
+export function refusalOf(why: string, request: TaskRequest, offered: readonly string[]): TaskError {
   switch (why) {
     case "image":
       return taskError("IMAGE_NOT_ALLOWED", { evidence: { field: "image", image: request.image } });
     case "runtime":
       return taskError("CAPABILITY_ABSENT", {
-        message: `No host of this fleet offers the runtime ${request.runtime} for this image.`,
-        evidence: { field: "runtime", runtime: request.runtime },
+        message: `No host of this fleet offers the runtime ${request.runtime} for this image; there is ${offered.join(", ")}.`,
+        evidence: { field: "runtime", runtime: request.runtime, offered: offered.join(", ") },
       });
     case "resources":
       return taskError("RESOURCES_TOO_LARGE", { evidence: { field: "resources", ...request.resources } });

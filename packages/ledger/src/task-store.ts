@@ -135,7 +135,7 @@ async function accept(caller: Caller, request: TaskRequest, origin: Origin): Pro
   );
   const kind = tagOf(reply, ["accepted", "existing", "conflict", "refused"]);
   if (kind === "conflict") return { kind };
-  if (kind === "refused") return { kind, error: failures.refusalOf(text(reply[1]), request) };
+  if (kind === "refused") return { kind, error: failures.refusalOf(text(reply[1]), request, reply.slice(2).map(text)) };
   return { kind, delivery: deliveryOf({ workspace_id, task_id }, reply.slice(1, 4)), view: viewOf(reply[4]) };
 }
 

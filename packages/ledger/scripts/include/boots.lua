@@ -57,3 +57,18 @@ local function refusal_of(task)
   end
   return why
 end
+
+-- Every runtime that some host offers the image with.
+local function runtimes_for(image)
+  local found, names = {}, {}
+  for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
+    if redis.call('HEXISTS', key.host_images(host), image) == 1 then
+      for _, name in ipairs(redis.call('SMEMBERS', key.host_runtimes(host))) do
+        if not found[name] then names[#names + 1] = name end
+        found[name] = true
+      end
+    end
+  end
+  table.sort(names)
+  return names
+end
