@@ -6,7 +6,13 @@ import { drawBootId, drawFleetId } from "@holdfast/contract";
 import { afterEach, describe, expect, it } from "vitest";
 import { dropReply, type FaultProxy, fail, startEngineProxy } from "../faults/lab/proxy.js";
 import { engineAsk } from "../support/engine-call.js";
-import { compileProgram, openTestEngine, type TestEngine, worldSocket } from "../support/engine-fixture.js";
+import {
+  compileProgram,
+  containerOf,
+  openTestEngine,
+  type TestEngine,
+  worldSocket,
+} from "../support/engine-fixture.js";
 import { scratchFolder } from "../support/scratch.js";
 import { waitFor } from "../support/wait-for.js";
 
@@ -89,20 +95,33 @@ describe("a creation whose every try fails", () => {
 });
 
 describe("a destruction", () => {
-  it.each([
-    ["kill", KILL, dropReply()],
-    ["remove", REMOVE, dropReply()],
-    ["inspect", INSPECT, dropReply()],
-  ])("is proven although the answer of %s got lost", async (_, selector, action) => {
+  it("asks process 1 to end and the engine to remove it, and has no need of a kill", async () => {
     const { world, proxy } = await behindProxy();
     const sandbox = await world.sandbox();
-    proxy.on(selector, action);
+    const before = proxy.log.length;
 
-    const first = await sandbox.destroy();
-    const receipt = first.proven ? first : await sandbox.destroy();
+    expect(await sandbox.destroy()).toMatchObject({ proven: true });
 
-    expect(receipt.proven).toBe(true);
-    expect(await world.engine.list()).toEqual([]);
+    const requests = proxy.log.slice(before).filter(({ phase, name }) => phase === "request" && name !== "");
+    expect(requests.map(({ name, detail }) => `${name} ${detail?.split("/").at(-1)?.slice(0, 4)}`)).toEqual([
+      "POST wait",
+      expect.stringMatching(/^DELETE [0-9a-f]{4}$/),
+    ]);
+  });
+
+  it("kills a process 1 that does not end when asked, though the answer of kill or remove gets lost", async () => {
+    for (const selector of [KILL, REMOVE]) {
+      const { world, proxy } = await behindProxy();
+      const sandbox = await world.sandbox();
+      process.kill((await containerOf(sandbox.sandbox_id)).State.Pid, "SIGSTOP");
+      const rule = proxy.on(selector, dropReply());
+
+      const receipt = await sandbox.destroy();
+
+      expect(rule.hits).toHaveLength(1);
+      expect(receipt).toMatchObject({ proven: true });
+      expect(await world.engine.list()).toEqual([]);
+    }
   });
 
   it("says that nothing is proven while the engine is away, and ends as engine_lost, not by the user's fault", async () => {

@@ -59,7 +59,7 @@ export async function ensureAgentVolume(host: EngineHost, imageId: string): Prom
   if (created.kind === "failed") host.notice({ event: "agent_fill_failed", detail: created.failure.detail });
   const filled = created.kind === "ok" && (await fill(host, created.value.id));
   const bound = AbortSignal.any([host.closing, AbortSignal.timeout(TIMES.engine_remove_ms)]);
-  const known = created.kind === "ok" ? created.value.id : null;
+  const known = created.kind === "ok" ? { id: created.value.id, ended: true } : null;
   await endUntilProven(() => endSandboxContainers(host.connection, sandboxId, known), bound);
   host.in_hand.delete(name);
   return filled;

@@ -55,6 +55,21 @@ export function killContainer(connection: EngineConnection, id: string): Promise
   });
 }
 
+/** Resolves once the container does not run. */
+export function awaitStop(
+  connection: EngineConnection,
+  id: string,
+  deadline_ms: number,
+): Promise<EngineReply<unknown>> {
+  return connection.ask({
+    method: "POST",
+    path: `/containers/${id}/wait`,
+    query: { condition: "not-running" },
+    deadline_ms,
+    idempotent: true,
+  });
+}
+
 export function unpauseContainer(connection: EngineConnection, id: string): Promise<EngineReply<unknown>> {
   return connection.ask({
     method: "POST",

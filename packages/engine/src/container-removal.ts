@@ -2,6 +2,7 @@
 import { monotonicMs, pause, until } from "@holdfast/chassis";
 import { TIMES } from "@holdfast/contract";
 import {
+  awaitStop,
   inspectContainer,
   killContainer,
   listContainers,
@@ -48,6 +49,19 @@ async function killAndRemove(connection: EngineConnection, id: string, state: st
   return { proven: true, kill_ms, remove_ms: Math.round(monotonicMs() - removing) };
 }
 
+/** An engine learns of an end a moment after the stream has told it. */
+const STOP_MS = 3_000;
+
+/** For one whose process 1 is thought to have ended: a kill would cost the engine a process of its own. */
+async function removeEnded(connection: EngineConnection, id: string): Promise<ContainerReceipt> {
+  const waiting = monotonicMs();
+  const stopped = await awaitStop(connection, id, STOP_MS);
+  const kill_ms = stopped.kind === "ok" ? Math.round(monotonicMs() - waiting) : null;
+  const removing = monotonicMs();
+  if ((await remove(connection, id)) === "refused") return killAndRemove(connection, id, "unknown");
+  return { proven: true, kill_ms, remove_ms: Math.round(monotonicMs() - removing) };
+}
+
 /** The same with the engine's own word that it knows the container no more. */
 export async function endContainer(connection: EngineConnection, id: string, state: string): Promise<ContainerReceipt> {
   const receipt = await killAndRemove(connection, id, state);
@@ -66,6 +80,18 @@ function combine(receipts: readonly ContainerReceipt[]): ContainerReceipt {
   };
 }
 
+export interface KnownContainer {
+  readonly id: string;
+  /** Its stream has ended, so it is removed without a kill; one that runs all the same is killed. */
+  readonly ended: boolean;
+}
+
+/** Ends the one container of a sandbox whose first try made it: there can be no other. */
+export function endOnlyContainer(connection: EngineConnection, known: KnownContainer): Promise<ContainerReceipt> {
+  const { id, ended } = known;
+  return ended ? removeEnded(connection, id) : killAndRemove(connection, id, "unknown");
+}
+
 /**
  * Ends every container of one sandbox, also of a creation try nobody had an answer from. Proven only where the engine
  * then lists none.
@@ -73,9 +99,9 @@ function combine(receipts: readonly ContainerReceipt[]): ContainerReceipt {
 export async function endSandboxContainers(
   connection: EngineConnection,
   sandboxId: string,
-  known: string | null,
+  known: KnownContainer | null,
 ): Promise<ContainerReceipt> {
-  const first = known === null ? [] : [await killAndRemove(connection, known, "unknown")];
+  const first = known === null ? [] : [await endOnlyContainer(connection, known)];
   const listed = await listContainers(connection, [`${LABELS.sandbox}=${sandboxId}`]);
   if (listed.kind === "failed") return { ...combine(first), proven: false };
   if (listed.value.length === 0) return { ...combine(first), proven: true };

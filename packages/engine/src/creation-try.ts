@@ -7,8 +7,9 @@ import { createContainer, inspectContainer, startContainer } from "./container-c
 import type { ContainerSpec } from "./container-spec.js";
 import type { CreationStep, TryFailure } from "./creation-failure.js";
 import type { EngineConnection } from "./engine-connection.js";
-import type { EngineFailure } from "./engine-failure.js";
+import type { EngineFailure, EngineReply } from "./engine-failure.js";
 import type { GuestStream } from "./guest-stream.js";
+import type { JsonReader } from "./json-reader.js";
 import { postureDeviations } from "./posture.js";
 
 export interface TryInput {
@@ -73,6 +74,8 @@ async function startAndVerify(input: TryInput, { id, link, stream, end_ms }: Att
   const started = await startContainer(input.connection, id, Math.max(1, end_ms - monotonicMs()));
   if (started.kind === "failed") return engineFailed("start", started.failure, id);
 
+  // Asked beside the hello: what it tells of the container's making does not change any more.
+  const inspecting = inspectContainer(input.connection, id);
   const late = (): Greeting => ({ kind: "none", detail: "no hello in time" });
   const greeted = await deadline(greeting, TIMES.hello_ms, late);
   if (greeted.kind === "none") {
@@ -82,11 +85,10 @@ async function startAndVerify(input: TryInput, { id, link, stream, end_ms }: Att
   if (greeted.hello.agent_sha256 !== input.agent_sha256) {
     return { kind: "failed", failure: { kind: "other_agent" }, id };
   }
-  return verify(input, { id, link, hello: greeted.hello, stream });
+  return verify(input, { id, link, hello: greeted.hello, stream }, await inspecting);
 }
 
-async function verify(input: TryInput, container: VerifiedContainer): Promise<TryReply> {
-  const inspected = await inspectContainer(input.connection, container.id);
+function verify(input: TryInput, container: VerifiedContainer, inspected: EngineReply<JsonReader>): TryReply {
   if (inspected.kind === "failed") return engineFailed("inspect", inspected.failure, container.id);
   const deviations = postureDeviations(
     { name: input.name, inspect: inspected.value.raw, hello: container.hello },

@@ -24,6 +24,8 @@ export interface Creation {
   readonly name: string;
   readonly spec: ContainerSpec;
   readonly uid: number;
+  /** Which try it came from, counted from 1: those before may have left containers of theirs. */
+  readonly attempt: number;
   /** From the first call to the verified posture, in milliseconds. */
   readonly took_ms: number;
 }
@@ -89,7 +91,8 @@ function blamesAgentVolume(failure: TryFailure): boolean {
 
 /** A container may have come to be without our hearing of it. */
 function endLeftovers(host: EngineHost, wanted: SandboxSpec, id: string | null): () => Promise<ContainerReceipt> {
-  return () => host.removals.run(() => endSandboxContainers(host.connection, wanted.sandbox_id, id));
+  const known = id === null ? null : { id, ended: false };
+  return () => host.removals.run(() => endSandboxContainers(host.connection, wanted.sandbox_id, known));
 }
 
 export async function createVerified(host: EngineHost, wanted: SandboxSpec, image: KnownImage): Promise<CreationReply> {
@@ -100,7 +103,7 @@ export async function createVerified(host: EngineHost, wanted: SandboxSpec, imag
     const reply = await runTry(host, wanted, plan);
     if (reply.kind === "verified") {
       const took_ms = Math.round(monotonicMs() - began);
-      return { kind: "created", creation: { ...plan, container: reply.container, took_ms } };
+      return { kind: "created", creation: { ...plan, attempt, container: reply.container, took_ms } };
     }
     const { failure } = reply;
     host.notice({

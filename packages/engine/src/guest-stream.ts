@@ -14,6 +14,8 @@ export interface GuestStream {
   diagnostics(): string;
   /** From now on output is read and thrown away: an engine holds an exit back while its stream is not read. */
   discard(): void;
+  /** Resolves once the engine has ended the stream, or it broke: process 1 is gone, or out of reach. */
+  readonly over: Promise<void>;
 }
 
 export function createGuestStream(socket: Socket): GuestStream {
@@ -55,11 +57,15 @@ export function createGuestStream(socket: Socket): GuestStream {
     if (demultiplexer.atBoundary()) stream.push(null);
     else stream.destroy(new Error("the engine's stream ended inside a frame"));
   });
+  const over = new Promise<void>((resolve) => {
+    for (const event of ["end", "close"]) socket.on(event, () => resolve());
+  });
   socket.on("close", () => {
     if (!ended) stream.destroy(new Error("the engine's stream was cut"));
   });
   return {
     stream,
+    over,
     diagnostics: () => Buffer.concat(kept).toString("utf8"),
     discard() {
       discarding = true;

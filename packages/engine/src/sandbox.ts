@@ -1,26 +1,48 @@
 /** A verified sandbox in use: what may be asked of it, what ends it, and its proven destruction. */
+import { deadline, monotonicMs } from "@holdfast/chassis";
 import { sandboxMemoryMb, TIMES } from "@holdfast/contract";
-import { endSandboxContainers } from "./container-removal.js";
+import { endOnlyContainer, endSandboxContainers } from "./container-removal.js";
 import type { Creation } from "./creation.js";
+import type { VerifiedContainer } from "./creation-try.js";
 import { sandboxEnvironment } from "./default-environment.js";
 import type { ContainerReceipt, Sandbox, SandboxSpec } from "./engine.js";
 import type { EngineHost } from "./engine-host.js";
 import type { KnownImage } from "./image-check.js";
 import { watchSandbox } from "./sandbox-watch.js";
 
+/** Process 1 ends at once when asked; what takes longer than this is killed. */
+const ORDERED_END_MS = 250;
+
+/** Asks process 1 to end, which ends all else in the sandbox and is quicker than a kill by the engine. */
+async function orderEnd({ link, stream }: VerifiedContainer): Promise<{ ended: boolean; took_ms: number }> {
+  const began = monotonicMs();
+  // Read and thrown away, so that output under way does not hold the exit back.
+  stream.discard();
+  link.close();
+  const ended = await deadline(
+    stream.over.then(() => true),
+    ORDERED_END_MS,
+    () => false,
+  );
+  return { ended, took_ms: Math.round(monotonicMs() - began) };
+}
+
 function createDestroyer(host: EngineHost, sandboxId: string, creation: Creation, onFirst: () => void) {
   const { container, name } = creation;
   let underWay: Promise<ContainerReceipt> | null = null;
 
   async function attempt(): Promise<ContainerReceipt> {
-    // Read and thrown away, so that output under way does not hold the exit back.
-    container.stream.discard();
-    const receipt = await host.removals.run(() => endSandboxContainers(host.connection, sandboxId, container.id));
-    container.link.close();
+    const { ended, took_ms } = await orderEnd(container);
+    const known = { id: container.id, ended };
+    const receipt = await host.removals.run(() =>
+      creation.attempt === 1
+        ? endOnlyContainer(host.connection, known)
+        : endSandboxContainers(host.connection, sandboxId, known),
+    );
     container.stream.stream.destroy();
     if (receipt.proven) host.in_hand.delete(name);
     else underWay = null;
-    return receipt;
+    return { ...receipt, kill_ms: took_ms + (receipt.kill_ms ?? 0) };
   }
 
   return (): Promise<ContainerReceipt> => {
