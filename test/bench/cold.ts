@@ -42,7 +42,7 @@ async function bare(docker: Docker, options: Docker.ContainerCreateOptions): Pro
   await container.wait();
   await container.remove({ v: true });
   const took = performance.now() - begun;
-  stream.destroy();
+  stream.end();
   return took;
 }
 

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HoldfastClient, openClient } from "@holdfast/client";
 import Docker from "dockerode";
+import { waitFor } from "../support/wait-for.js";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 const BOUND_MS = 60_000;
@@ -37,20 +38,21 @@ function freePort(): Promise<number> {
   });
 }
 
-async function until(look: () => Promise<boolean>, what: string): Promise<void> {
-  const end = performance.now() + BOUND_MS;
-  while (performance.now() < end) {
-    if (await look().catch(() => false)) return;
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-  throw new Error(`${what}: not within ${BOUND_MS} ms`);
-}
+const until = (condition: () => Promise<boolean>, what: string): Promise<boolean> =>
+  waitFor(condition, { bound_ms: BOUND_MS, what, look_ms: 2 });
 
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   child.kill("SIGTERM");
   await exit;
+}
+
+/** The bench's fleet ends with it, and so do its named volumes. */
+async function removeVolumes(engine: Docker, fleet_id: string): Promise<void> {
+  const filters = JSON.stringify({ label: [`holdfast.fleet=${fleet_id}`] });
+  const { Volumes } = await engine.listVolumes({ filters });
+  for (const { Name } of Volumes) await engine.getVolume(Name).remove();
 }
 
 function socketPath(): string {
@@ -83,6 +85,7 @@ export async function startBenchFleet(): Promise<BenchFleet> {
     env: {
       ...process.env,
       REDIS_URL: redis_url,
+      HOLDFAST_FLEET: prefix,
       HOLDFAST_PREFIX: prefix,
       HOLDFAST_QUEUE_PREFIX: `${prefix}_q`,
       HOLDFAST_HEALTH_PORT: `${healthPort}`,
@@ -99,17 +102,17 @@ export async function startBenchFleet(): Promise<BenchFleet> {
     client,
     docker: engine,
     image: "holdfast/shell:1",
-    slotsFree: () =>
-      until(async () => (await client.hosts()).every((host) => host.reserved.slots === 0), "all slots are free"),
-    inspectSandbox: async () => {
-      let found: Docker.ContainerInspectInfo | null = null;
-      await until(async () => {
-        const [running] = await engine.listContainers({ filters: { label: ["holdfast.purpose=task"] } });
-        if (running) found = await engine.getContainer(running.Id).inspect();
-        return found !== null;
-      }, "the sandbox runs");
-      return found as unknown as Docker.ContainerInspectInfo;
+    slotsFree: async () => {
+      await until(async () => (await client.hosts()).every((host) => host.reserved.slots === 0), "all slots are free");
     },
+    inspectSandbox: () =>
+      waitFor(
+        async () => {
+          const [running] = await engine.listContainers({ filters: { label: ["holdfast.purpose=task"] } });
+          return running ? engine.getContainer(running.Id).inspect() : null;
+        },
+        { bound_ms: BOUND_MS, what: "the sandbox runs" },
+      ),
     workerMemoryMb: () => {
       const status = readFileSync(`/proc/${worker.pid}/status`, "utf8");
       return Number(status.match(/VmRSS:\s+(\d+)/)?.[1]) / 1024;
@@ -117,6 +120,7 @@ export async function startBenchFleet(): Promise<BenchFleet> {
     stop: async () => {
       await client.close();
       await ended(worker);
+      await removeVolumes(engine, prefix);
       await ended(redis);
       rmSync(folder, { recursive: true, force: true });
     },
