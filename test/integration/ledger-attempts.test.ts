@@ -26,25 +26,6 @@ async function finish(grant: Awaited<ReturnType<LedgerFixture["running"]>>): Pro
 }
 
 describe("requeue", () => {
-  it("gives the task back as a new delivery; the next attempt is a new generation with a higher fence (L1, G1)", async () => {
-    const grant = await f.running(worker);
-
-    const reply = await f.ledger.tasks.requeue(grant, "drain", false);
-    if (reply.kind !== "requeued") throw new Error(reply.kind);
-    const next = await f.granted(worker, reply.delivery);
-
-    expect(reply.delivery).toMatchObject({ delivery: 2, job_id: `default.${grant.task_id}.2` });
-    expect(next).toMatchObject({ attempt: 2, generation: 2 });
-    expect(BigInt(next.fence)).toBeGreaterThan(BigInt(grant.fence));
-    expect(await f.ledger.tasks.append(grant, 2, [{ kind: "task_progress", progress: {} }])).toEqual({
-      kind: "fenced",
-    });
-    expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toEqual({ kind: "fenced" });
-    await f.ledger.tasks.release(grant);
-    await finish(next);
-    expect((await f.ledger.tasks.view(grant))?.outcome?.attempt).toBe(2);
-  });
-
   it("counts workspace and fleet once for a re-run beside a draining sandbox (C1)", async () => {
     const grant = await f.running(worker, { workspace_id: "again" });
     const reply = await f.ledger.tasks.requeue(grant, "drain", false);

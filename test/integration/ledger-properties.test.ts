@@ -13,7 +13,8 @@ import { FLEET_SLOTS, LIMITED_WORKSPACE, Model, type ModelHost } from "./ledger-
 import { answers, type Move, pickBoot } from "./ledger-move.js";
 import * as moves from "./ledger-moves.js";
 
-const RUNS = Number(process.env["HOLDFAST_PROPERTY_RUNS"] ?? 60);
+const RUNS_USUAL = 60;
+const RUNS = Number(process.env["HOLDFAST_PROPERTY_RUNS"] ?? RUNS_USUAL);
 /** The same moves each time, so that a red run is red again; other seeds are for those who search. */
 const SEED_USUAL = 20_251;
 const SEED = Number(process.env["HOLDFAST_PROPERTY_SEED"] ?? SEED_USUAL);
@@ -236,7 +237,7 @@ describe("the scripts under random moves", () => {
     expect(transitions).toBeGreaterThanOrEqual(TRANSITIONS_MIN);
   }, 1_800_000);
 
-  it.runIf(SEED === SEED_USUAL && RUNS >= 60)("reached every answer a script can give in these moves", () => {
+  it("reached, with the usual seed, every answer a script can give in these moves", () => {
     const wanted = [
       ...["accept accepted", "accept existing", "accept conflict"],
       ...["admit granted", "admit granted again", "admit busy again", "admit stale", "admit done", "admit fenced"],
@@ -248,6 +249,7 @@ describe("the scripts under random moves", () => {
       ...["release released", "release already", "cancel cancelled", "cancel requested", "cancel finished"],
       ...["redeliver true", "redeliver false", "expire 0", "expire 1", "beat ok", "beat dead"],
     ];
-    expect(wanted.filter((answer) => !answers.has(answer))).toEqual([]);
+    const usual = SEED === SEED_USUAL && RUNS >= RUNS_USUAL;
+    expect(wanted.filter((answer) => usual && !answers.has(answer))).toEqual([]);
   });
 });
