@@ -1,22 +1,58 @@
-import { afterEach, expect, it } from "vitest";
-import { type LabFleet, startLabFleet } from "./lab/fleet.js";
-import { SHELL_IMAGE } from "./lab/image-archive.js";
+/** The same delivery in the hands of several workers in the same moment, as when its job was thought to be stalled. */
+import { describe, expect, it } from "vitest";
+import { waitFor } from "../support/wait-for.js";
+import { type LabFleet, QUEUE_PREFIX } from "./lab/fleet.js";
+import { allOf } from "./lab/history.js";
+import { holdRequest, type Rule } from "./lab/proxy.js";
+import { keyOf } from "./lab/recorded-client.js";
+import { accepted, grantsOf, shell, times, useFleet } from "./lab/use-fleet.js";
 
-let fleet: LabFleet | null = null;
-afterEach(async () => {
-  await fleet?.close();
-  fleet = null;
-});
+/** What BullMQ does with a job whose lock is gone: back to the queue, for whoever fetches next. */
+async function stall({ redis }: LabFleet, job: string): Promise<void> {
+  const key = (name: string) => `${QUEUE_PREFIX}:tasks:${name}`;
+  await redis.say("LREM", key("active"), "1", job);
+  await redis.say("DEL", key(`${job}:lock`));
+  await redis.say("RPUSH", key("wait"), job);
+  await redis.say("ZADD", key("marker"), "0", "0");
+}
 
-it("smoke", async () => {
-  const t0 = performance.now();
-  fleet = await startLabFleet({ engines: 1, workers: 2 });
-  console.log("fleet up", performance.now() - t0);
-  const task = await fleet.producer.submit({ image: SHELL_IMAGE, command: ["sh", "-c", "echo hi; sleep 1; echo ho"] });
-  if (task === null) throw new Error("not accepted");
-  const outcome = await fleet.producer.outcome(task, 20_000);
-  console.log(outcome, performance.now() - t0);
-  expect(outcome.status).toBe("SUCCEEDED");
-  await fleet.finish();
-  const { copyFileSync } = await import("node:fs"); copyFileSync(fleet.history.file, "/tmp/h.jsonl");
+/** Hands the job on until so many workers are about to admit it. */
+async function handTo(count: number, fleet: LabFleet, rules: readonly Rule[], job: string): Promise<void> {
+  for (let reached = 1; reached <= count; reached += 1) {
+    const held = () => rules.filter(({ hits }) => hits.length > 0).length >= reached;
+    await waitFor(held, { bound_ms: 15_000, what: `${reached} workers hold the delivery`, look_ms: 5 });
+    if (reached < count) await stall(fleet, job);
+  }
+}
+
+const RUNS = times(2, 250);
+const timeout = RUNS * 30_000;
+
+describe("one delivery fetched by several workers at once", () => {
+  const fleet = useFleet({ workers: 4, slots: 1 });
+
+  it.each([2, 4])("by %i is granted once and runs in one sandbox (C1, L2, T1)", { timeout }, async (count) => {
+    for (let n = 0; n < RUNS; n += 1) {
+      const rules = fleet().workers.map(({ redis }) => redis.on({ script: "task-admit" }, holdRequest()));
+      const task = await accepted(fleet(), shell("echo once"));
+      await handTo(count, fleet(), rules, `${keyOf(task)}.1`);
+      for (const rule of rules) {
+        rule.remove();
+        rule.release();
+      }
+      const outcome = await fleet().producer.outcome(task, 30_000);
+
+      const made = allOf(fleet().history.records, "grant").filter((grant) => grant.task === keyOf(task));
+      const sandboxes = new Set(made.map(({ sandbox }) => sandbox));
+      const created = allOf(fleet().history.records, "container_event").filter(
+        ({ action, sandbox }) => action === "create" && sandboxes.has(sandbox),
+      );
+      expect([outcome.status, outcome.stdout.text]).toEqual(["SUCCEEDED", "once\n"]);
+      expect([grantsOf(fleet(), task), sandboxes.size, created.length]).toEqual([1, 1, 1]);
+    }
+  });
+
+  it("leaves nothing behind and no rule broken (C2, L1, E1, V1, Q1)", async () => {
+    await fleet().finish();
+  });
 });

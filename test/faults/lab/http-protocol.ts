@@ -41,6 +41,10 @@ class EngineConversation implements Conversation {
     });
   }
 
+  refused(): void {
+    this.sent.declineHijack();
+  }
+
   private replyBody(head: MessageHead): Body {
     const status = statusOf(head);
     if (isInterim(status)) return { kind: "none" };
@@ -56,8 +60,9 @@ export function httpProtocol(): Protocol {
   return {
     open: () => new EngineConversation(),
     failure: (text) => {
-      const body = JSON.stringify({ message: text });
-      const head = ["HTTP/1.1 500 Internal Server Error", "Content-Type: application/json"];
+      const [, status = "500", message = text] = /^([45][0-9][0-9]) (.*)$/.exec(text) ?? [];
+      const body = JSON.stringify({ message });
+      const head = [`HTTP/1.1 ${status} Failure`, "Content-Type: application/json"];
       return Buffer.from(`${head.join("\r\n")}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
     },
   };

@@ -140,6 +140,7 @@ export class ProxyConnection {
       case "fail":
         rule.markReached(exchange);
         this.board.note("failed", this.id, exchange, action.text, null);
+        this.conversation.refused();
         this.expect(exchange, null, this.board.protocol.failure(action.text));
         return false;
       case "delay":

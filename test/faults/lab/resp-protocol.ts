@@ -45,6 +45,10 @@ class RedisConversation implements Conversation {
     }));
   }
 
+  refused(): void {
+    // A refused command leaves no trace on a connection.
+  }
+
   private head(bytes: Buffer): RequestHead {
     const [command = "", ...args] = bulkArguments(bytes, ARGUMENTS_MAX, ARGUMENT_BYTES_MAX) ?? [];
     const name = command.toUpperCase();

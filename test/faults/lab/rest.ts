@@ -2,7 +2,7 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TaskName, taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
+import { type TaskName, TIMES, taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
 import { engineAsk } from "../../support/engine-call.js";
 import { waitFor } from "../../support/wait-for.js";
 import { type CheckTimes, checkHistory, type Violation } from "./checker.js";
@@ -63,17 +63,21 @@ async function readAll(clients: readonly RecordedClient[], tasks: readonly TaskN
   }
 }
 
+/** A job that sleeps because its task ran elsewhere wakes by itself within this time, and finds the task ended. */
+const SLEEP_MS_MAX = TIMES.parked_sleep_ms + 1_000;
+
 async function queueLeftovers(fleet: LabFleet): Promise<string[]> {
   const found: string[] = [];
-  for (const [state, command] of [
-    ["wait", "LLEN"],
-    ["active", "LLEN"],
-    ["delayed", "ZCARD"],
-    ["prioritized", "ZCARD"],
-  ] as const) {
-    const count = await fleet.redis.say(command, `${QUEUE_PREFIX}:tasks:${state}`);
-    if (count !== ":0") found.push(`${count.slice(1)} jobs ${state}`);
-  }
+  const count = async (what: string, ...words: string[]) => {
+    const reply = await fleet.redis.say(...words);
+    if (reply !== ":0") found.push(`${reply.slice(1)} ${what}`);
+  };
+  const key = (state: string) => `${QUEUE_PREFIX}:tasks:${state}`;
+  await count("jobs wait", "LLEN", key("wait"));
+  await count("jobs are active", "LLEN", key("active"));
+  await count("jobs wait by priority", "ZCARD", key("prioritized"));
+  // BullMQ keeps the moment of waking in milliseconds, shifted by 12 bits.
+  await count("jobs sleep for too long", "ZCOUNT", key("delayed"), `${(Date.now() + SLEEP_MS_MAX) * 4096}`, "+inf");
   return found;
 }
 

@@ -33,10 +33,12 @@ export interface Conversation {
   requests(chunk: Buffer): Piece<RequestHead>[];
   /** `current` is the request whose reply is due. */
   replies(chunk: Buffer, current: () => RequestHead | null): Piece<ReplyHead>[];
+  /** The proxy itself answered the request with a failure. */
+  refused(): void;
 }
 
 export interface Protocol {
   open(): Conversation;
-  /** The bytes of a reply that reports a failure of the server. */
+  /** The bytes of a reply that reports a failure. Engine: the text may begin with a status other than 500. */
   failure(text: string): Buffer;
 }
