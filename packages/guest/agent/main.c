@@ -1,5 +1,5 @@
 /*
- * The guest agent: process 1 of a sandbox. It never runs user code and keeps no descriptor that a command could inherit.
+ * The guest agent: process 1 of a sandbox. It never runs user code and keeps no descriptor that a child could inherit.
  * It is not dumpable, so code of the same uid can read neither its memory nor its descriptors, and it sets no signal
  * handler, so the kernel drops every signal from inside. It ends, and the kernel ends the sandbox with it, when its
  * stdin closes, its lifetime is over or its permission to live runs out (E4).
