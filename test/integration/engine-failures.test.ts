@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { drawBootId, drawFleetId } from "@holdfast/contract";
 import { afterEach, describe, expect, it } from "vitest";
 import { dropReply, type FaultProxy, fail, startEngineProxy } from "../faults/lab/proxy.js";
+import { engineCensus } from "../support/census.js";
 import { engineAsk } from "../support/engine-call.js";
 import {
   compileProgram,
@@ -14,7 +15,6 @@ import {
   worldSocket,
 } from "../support/engine-fixture.js";
 import { scratchFolder } from "../support/scratch.js";
-import { waitFor } from "../support/wait-for.js";
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -166,52 +166,43 @@ describe("an agent that cannot serve", () => {
   }, 90_000);
 });
 
+/** As a worker that died while filling it would leave the volume. */
+const SPOILT = {
+  "filled by half": "cd /v && head -c 4096 holdfast-agent > half && mv half holdfast-agent && chmod 555 holdfast-agent",
+  "not filled at all": "rm /v/holdfast-agent",
+} as const;
+
 describe("the agent's volume", () => {
-  it("that was filled by half is noticed and filled again", async () => {
+  it.each(Object.entries(SPOILT))("that was %s is noticed and filled again", async (_, command) => {
     const fleet_id = drawFleetId();
     const first = await openTestEngine({ fleet_id });
-    const volume = `holdfast-agent-${fleet_id}-`;
-    const { Volumes } = (await engineAsk(worldSocket(), "GET", "/volumes")) as {
-      Volumes: { Name: string; Mountpoint: string }[];
-    };
-    const found = Volumes.find(({ Name }) => Name.startsWith(volume));
-    if (found === undefined) throw new Error("no agent volume");
-    await truncateAgent(found.Name);
+    const { volumes } = await engineCensus(worldSocket(), fleet_id);
+    const volume = volumes.find((name) => name.startsWith(`holdfast-agent-${fleet_id}-`)) ?? "";
+    await spoil(volume, command);
 
     const sandbox = await first.sandbox();
 
     expect(first.notices.filter(({ event }) => event === "creation_try_failed")).toHaveLength(1);
     await sandbox.ping();
-    await truncateAgent(found.Name);
     await sandbox.destroy();
+    await spoil(volume, command);
     const second = await openTestEngine({ fleet_id, boot_id: drawBootId() });
     expect(second.engine.images).toHaveLength(1);
-    await second.engine.close();
+    await second.sandbox();
+    expect(second.notices).toEqual([]);
+    await second.close();
     await first.close();
   });
 });
 
-/** Replaces the program in the volume by its first half, as a worker that died while filling it would. */
-async function truncateAgent(volume: string): Promise<void> {
+async function spoil(volume: string, command: string): Promise<void> {
   const { Id } = (await engineAsk(worldSocket(), "POST", "/containers/create", {
     Image: "holdfast/shell:1",
-    Cmd: [
-      "sh",
-      "-c",
-      "cd /v && head -c 4096 holdfast-agent > half && mv half holdfast-agent && chmod 555 holdfast-agent",
-    ],
+    Cmd: ["sh", "-c", command],
     Labels: { "holdfast-test.owner": "engine-failures" },
     HostConfig: { NetworkMode: "none", Mounts: [{ Type: "volume", Source: volume, Target: "/v" }] },
   })) as { Id: string };
   await engineAsk(worldSocket(), "POST", `/containers/${Id}/start`);
-  await waitFor(
-    async () => {
-      const { State } = (await engineAsk(worldSocket(), "GET", `/containers/${Id}/json`)) as {
-        State: { Status: string };
-      };
-      return State.Status === "exited";
-    },
-    { bound_ms: 10_000, what: "the volume is spoilt" },
-  );
+  await engineAsk(worldSocket(), "POST", `/containers/${Id}/wait`);
   await engineAsk(worldSocket(), "DELETE", `/containers/${Id}`);
 }

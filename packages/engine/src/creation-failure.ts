@@ -21,7 +21,8 @@ const DEVIATIONS_SHOWN = 8;
 export function mayTryAgain(failure: TryFailure): boolean {
   switch (failure.kind) {
     case "engine":
-      return failure.failure.kind !== "refused";
+      // A refused start may be the agent's volume, which is looked after between tries.
+      return failure.step !== "create" || failure.failure.kind !== "refused";
     case "no_hello":
     case "other_agent":
       return true;
