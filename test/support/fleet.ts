@@ -1,4 +1,4 @@
-/** A whole fleet in the test's own process: one worker on the world's engine, one client, a ledger prefix of its own. */
+/** A whole fleet in the test's own process: one worker on the world's engine, one client, its own ledger prefix. */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

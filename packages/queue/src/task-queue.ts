@@ -82,7 +82,7 @@ export interface TaskQueue {
   state(queue: string, job_id: string): Promise<JobState>;
   counts(queue: string): Promise<QueueCounts>;
   consume(options: ConsumeOptions): Promise<Consumer>;
-  /** Removes a dead boot's own queue with whatever is in it; repeatable. Routes are facts of the ledger, never of it. */
+  /** Removes a dead boot's own queue with all in it; repeatable. Routes are facts of the ledger, never of a queue. */
   removeBootQueue(boot_id: BootId): Promise<void>;
   /** The BullMQ queue behind `tasks`, for Bull Board. */
   boardQueue(): BoardQueue;
