@@ -2,7 +2,16 @@
 import { describe, expect, it } from "vitest";
 import { engineAsk } from "../support/engine-call.js";
 import { waitFor } from "../support/wait-for.js";
-import { type Action, delayReply, delayRequest, fail, holdRequest, type Rule, type Selector } from "./lab/proxy.js";
+import {
+  type Action,
+  delayReply,
+  delayRequest,
+  dropReply,
+  fail,
+  holdRequest,
+  type Rule,
+  type Selector,
+} from "./lab/proxy.js";
 import { accepted, grantsOf, running, shell, times, useFleet } from "./lab/use-fleet.js";
 
 const CREATE: Selector = { command: "POST", path: /^\/containers\/create$/ };
@@ -12,27 +21,30 @@ const KILL: Selector = { command: "POST", path: /\/kill$/ };
 const REMOVE: Selector = { command: "DELETE", path: /^\/containers\// };
 const INSPECT: Selector = { command: "GET", path: /^\/containers\/[0-9a-f]{64}\/json$/ };
 
+const SLOW_MS = times(1_500, 5_000);
+
 const TROUBLE: readonly (readonly [string, Selector, Action])[] = [
   ["create answers 500", CREATE, fail("500 no space left on device")],
   ["create answers 409", CREATE, fail("409 Conflict. The container name is already in use")],
-  ["create is slow", CREATE, delayRequest(3_000)],
-  ["create's answer is slow", CREATE, delayReply(3_000)],
+  ["create is slow", CREATE, delayRequest(SLOW_MS)],
+  ["create's answer is slow", CREATE, delayReply(SLOW_MS)],
   ["attach answers 500", ATTACH, fail("500 trouble")],
   ["start answers 500", START, fail("500 OCI runtime create failed")],
-  ["start's answer is slow", START, delayReply(3_000)],
+  ["start's answer is slow", START, delayReply(SLOW_MS)],
   ["inspect answers 500", INSPECT, fail("500 trouble")],
   ["remove answers 500", REMOVE, fail("500 device or resource busy")],
-  ["remove's answer is slow", REMOVE, delayReply(3_000)],
+  ["remove's answer is slow", REMOVE, delayReply(SLOW_MS)],
 ];
 
 /** Seen where a creation failed after the start: only then has a living sandbox to be killed. */
 const AT_KILL: readonly (readonly [string, Action])[] = [
   ["answers 500", fail("500 tried to kill container, but did not receive an exit event")],
   ["answers 409", fail("409 Container is not running")],
-  ["is slow", delayRequest(3_000)],
+  ["is slow", delayRequest(SLOW_MS)],
+  ["loses its answer", dropReply()],
 ];
 
-const FROZEN_MS = times(12_000, 60_000);
+const FROZEN_MS = times(10_000, 60_000);
 
 describe("an engine in trouble", () => {
   const fleet = useFleet({ workers: 1 });

@@ -10,8 +10,8 @@ import { keyOf } from "./recorded-client.js";
 
 const LONG = "HOLDFAST_LONG";
 
-/** How often a fault is tried: few times in every run, more often in the long one. */
-export function times(short: number, long: number): number {
+/** How much of a fault is tried: little in every run, more in the long one. */
+export function times<Value>(short: Value, long: Value): Value {
   return process.env[LONG] === "1" ? long : short;
 }
 

@@ -1,0 +1,128 @@
+/** Redis killed and started again, frozen, or out of reach, while the fleet is idle and while it is busy. */
+import type { TaskName } from "@holdfast/contract";
+import { describe, expect, it } from "vitest";
+import { waitFor } from "../support/wait-for.js";
+import { allOf } from "./lab/history.js";
+import type { Mode } from "./lab/proxy-mode.js";
+import { accepted, grantsOf, running, shell, times, useFleet } from "./lab/use-fleet.js";
+
+const GRANT_WITHIN_MS = 12_000;
+const KILLS = times(1, 20);
+const AWAY_SECONDS = times([7], [5, 7, 30, 50]);
+
+describe("Redis", () => {
+  const fleet = useFleet({ workers: 2, slots: 4 });
+
+  /** Time from now until the first grant. */
+  async function firstGrant(since: number): Promise<number> {
+    const next = () => allOf(fleet().history.records, "grant").find(({ at_ms }) => at_ms > since);
+    const { at_ms } = await waitFor(next, { bound_ms: GRANT_WITHIN_MS + 5_000, what: "a first grant" });
+    return at_ms - since;
+  }
+
+  async function expectAllSucceeded(tasks: readonly TaskName[]): Promise<void> {
+    for (const task of tasks) {
+      const { status, attempt, stdout } = await fleet().producer.outcome(task, 60_000);
+      expect([status, attempt, stdout.text]).toEqual(["SUCCEEDED", 1, "begun\ndone\n"]);
+      expect(grantsOf(fleet(), task)).toBe(1);
+    }
+  }
+
+  /** As many tasks as there are slots, all running. */
+  async function busy(seconds: number): Promise<TaskName[]> {
+    const script = `echo begun; sleep ${seconds}; echo done`;
+    const tasks = await Promise.all([1, 2, 3, 4].map(() => accepted(fleet(), shell(script))));
+    await Promise.all(tasks.map((task) => running(fleet(), task)));
+    return tasks;
+  }
+
+  it(`killed and started again while idle, ${KILLS} times: fetching and granting within 12 s (L1, T2)`, {
+    timeout: KILLS * 60_000,
+  }, async () => {
+    for (let n = 0; n < KILLS; n += 1) {
+      await fleet().redis.kill();
+      await fleet().redis.restart();
+      const since = performance.now();
+      await waitFor(async () => (await fleet().producer.client.hosts()).length > 0, {
+        bound_ms: 5_000,
+        what: "the client",
+      });
+      const task = await accepted(fleet(), shell("echo begun; echo done"));
+
+      expect(await firstGrant(since)).toBeLessThan(GRANT_WITHIN_MS);
+      await expectAllSucceeded([task]);
+    }
+  });
+
+  it(`killed and started again while busy, ${KILLS} times: nothing runs twice, nothing is lost (L2, T1, T2)`, {
+    timeout: KILLS * 90_000,
+  }, async () => {
+    for (let n = 0; n < KILLS; n += 1) {
+      const tasks = await busy(3);
+      await fleet().redis.kill();
+      await fleet().redis.restart();
+
+      await expectAllSucceeded(tasks);
+    }
+  });
+
+  it.each(AWAY_SECONDS)(
+    "away for %i s: what runs goes on and ends as if nothing had been (E4, L3, T1)",
+    { timeout: 180_000 },
+    async (seconds) => {
+      const tasks = await busy(seconds / 2);
+      await fleet().redis.kill();
+      const gone_at = performance.now();
+      await waitFor(() => performance.now() - gone_at > seconds * 1000, {
+        bound_ms: seconds * 1000 + 5_000,
+        what: "the outage",
+      });
+      await fleet().redis.restart();
+      const since = performance.now();
+
+      const after = await waitFor(() => fleet().producer.submit(shell("echo begun; echo done")), {
+        bound_ms: 10_000,
+        what: "submit",
+      });
+      expect(await firstGrant(since)).toBeLessThan(GRANT_WITHIN_MS);
+      await expectAllSucceeded([...tasks, after]);
+    },
+  );
+
+  const LINES: readonly (readonly [string, Mode])[] = [
+    ["stalled", { kind: "stall" }],
+    ["cut", { kind: "cut" }],
+    ...times<readonly (readonly [string, Mode])[]>(
+      [],
+      [
+        ["half-open", { kind: "half_open" }],
+        ["mute", { kind: "mute" }],
+      ],
+    ),
+  ];
+  it.each(LINES)("%s for 5 s for one of two workers: its tasks end once (L2, L3, T1)", async (_, mode) => {
+    const tasks = await busy(2);
+    const line = fleet().worker(0).redis;
+    await line.set(mode);
+    const since = performance.now();
+    await waitFor(() => performance.now() - since > 5_000, { bound_ms: 10_000, what: "the partition" });
+    await line.set({ kind: "pass" });
+
+    await expectAllSucceeded(tasks);
+  });
+
+  it("frozen for 5 s: a submit fails or is taken within 5 s, and nothing is granted twice (L1, L3)", async () => {
+    const tasks = await busy(2);
+    await fleet().redis.freeze();
+    const frozen_at = performance.now();
+    const lost = await fleet().producer.submit(shell("echo begun; echo done"));
+    expect(performance.now() - frozen_at).toBeLessThan(5_500);
+    fleet().redis.thaw();
+
+    await expectAllSucceeded(lost === null ? tasks : [...tasks, lost]);
+  });
+
+  it("leaves nothing behind and no rule broken (C1, C2, L1, L4, E1, E2, E3, V1, Q1)", async () => {
+    await fleet().finish();
+  });
+});
