@@ -66,6 +66,7 @@ if scope then
 end
 
 leave(task)
+leave_route(task)
 hold_shared_scopes(task)
 add_to_sum('host', host, amount_in(task), 1)
 local attempt = int(tonumber(task.attempt) + 1)

@@ -7,7 +7,7 @@
 -- Keeps: C1 C2 T2. Idempotent under re-send: a spent token is remembered with what it requeued. It needs no lease:
 -- proof counts whoever brings it.
 --- @include "begin"
---- @include "ending"
+--- @include "freeing"
 local workspace, id, token, boot = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local reservation = record(key.reservation(token))
 local mine = reservation and reservation.boot == boot and reservation.workspace == workspace and reservation.task == id
@@ -27,14 +27,6 @@ if task.status == 'RUNNING' and task.token == token then
   give_back(task, reservation.state == 'active', ARGV[5], failures, promotions)
   if not terminal(task) then delivery = task.delivery end
 end
-add_to_sum('host', reservation.host, amount_in(reservation), -1)
-redis.call('DEL', key.reservation(token))
-redis.call('SREM', key.reservations, token)
-redis.call('SREM', key.boot_tokens(boot), token)
-redis.call('HDEL', key.boot_missing(boot), token)
-redis.call('SET', key.gone(token), boot .. ' ' .. delivery, 'PX', SPENT_TOKEN_MS)
-set(task, { open = int(tonumber(task.open) - 1) })
-free_shared_scopes(task)
-retain(task)
+spend(token, reservation, task, delivery)
 add_heads(task, promotions)
 return { 'released', promotions, delivery, delivery ~= '' and task.queue or '', delivery ~= '' and task.job or '' }

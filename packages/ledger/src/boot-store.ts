@@ -1,10 +1,41 @@
 /** Boots in the ledger: their lives, leases and doorbells. */
-import { amountSchema, HoldfastError, type OwnerToken, ownerTokenSchema } from "@holdfast/contract";
+import {
+  amountSchema,
+  type BootId,
+  bootIdSchema,
+  HoldfastError,
+  hostIdSchema,
+  type OwnerToken,
+  ownerTokenSchema,
+} from "@holdfast/contract";
 import type { Caller } from "./caller.js";
 import { idPart, type Keys } from "./keys.js";
-import type { BeatReply, BootRegistration, BootStore, RegisterReply } from "./ledger.js";
-import { amountOf, amountText, list, type Reply, tagOf, text } from "./replies.js";
+import type {
+  BeatReply,
+  BootRegistration,
+  BootSight,
+  BootStore,
+  BuryReply,
+  Delivery,
+  RecoverReply,
+  RegisterReply,
+} from "./ledger.js";
+import {
+  amountOf,
+  amountText,
+  deliveryOf,
+  list,
+  nameOf,
+  promotionsOf,
+  type Reply,
+  tagOf,
+  text,
+  whole,
+} from "./replies.js";
 import type { Subscriber } from "./subscriber.js";
+import { endsOfGivingBack, requeuedEvent } from "./task-failures.js";
+
+const STEP_MAX = 1_000;
 
 export interface BootStoreDeps {
   readonly caller: Caller;
@@ -37,12 +68,62 @@ export function createBootStore(deps: BootStoreDeps): BootStore {
       const kind = tagOf(reply, ["retired", "holds"]);
       return kind === "retired" ? { kind } : { kind, tokens: tokens(reply.slice(1)) };
     },
+    look: async () => list(await caller.run("boot-look", [])).map(sightOf),
+    bury: async (boot_id, seen_counter): Promise<BuryReply> => {
+      const reply = list(await caller.run("boot-bury", [idPart(boot_id), seen_counter]));
+      const kind = tagOf(reply, ["buried", "already", "alive", "unknown"]);
+      return kind === "alive" || kind === "unknown" ? { kind } : { kind, promotions: promotionsOf(reply[1]) };
+    },
+    recover: (boot_id, limit) => recover(caller, boot_id, limit),
+    free: async (boot_id, right) => {
+      const sandboxes = right.kind === "proof" ? right.sandbox_ids.map(idPart) : [];
+      const [promotions, left] = list(await caller.run("boot-free", [idPart(boot_id), right.kind, ...sandboxes]));
+      return { promotions: promotionsOf(promotions), left: whole(left) };
+    },
+    reroute: async (boot_id, limit) => deliveriesOf(await caller.run("boot-reroute", [idPart(boot_id), atOnce(limit)])),
     onBell: (boot_id, ring) => subscriber.subscribe(keys.bell(boot_id), ring),
   };
 }
 
 function tokens(reply: Reply | undefined): OwnerToken[] {
   return list(reply).map((token) => ownerTokenSchema.parse(token));
+}
+
+/** One step takes no longer than others may wait for Redis. */
+function atOnce(limit: number): number {
+  return Math.max(1, Math.min(Math.trunc(limit), STEP_MAX));
+}
+
+function sightOf(reply: Reply): BootSight {
+  const [boot, host, state, counter, ended, dead, reservations] = list(reply);
+  return {
+    boot_id: bootIdSchema.parse(boot),
+    host_id: hostIdSchema.parse(host),
+    state: tagOf([text(state)], ["LIVE", "DRAINING", "DEAD"]),
+    counter: whole(counter),
+    lease_ended: ended === "1",
+    dead_ms: dead === "" ? null : whole(dead),
+    reservations: whole(reservations),
+  };
+}
+
+function deliveriesOf(reply: Reply | undefined): Delivery[] {
+  return list(reply).map((entry) => {
+    const [workspace, task, ...delivery] = list(entry);
+    return deliveryOf(nameOf(workspace, task), delivery);
+  });
+}
+
+async function recover(caller: Caller, boot_id: BootId, limit: number): Promise<RecoverReply> {
+  const reason = "worker_died";
+  const args = [idPart(boot_id), atOnce(limit), requeuedEvent(reason), ...endsOfGivingBack(reason)];
+  const [requeued, settled, promotions, left] = list(await caller.run("boot-recover", args));
+  return {
+    requeued: deliveriesOf(requeued),
+    settled: list(settled).map((entry) => nameOf(list(entry)[0], list(entry)[1])),
+    promotions: promotionsOf(promotions),
+    left: whole(left),
+  };
 }
 
 async function register(deps: BootStoreDeps, registration: BootRegistration): Promise<RegisterReply> {

@@ -1,10 +1,15 @@
 /** Names of all keys, twin of scripts/include/keys.lua: a test holds both equal. All keys share one hash tag. */
-import { HoldfastError, type ScopeKind } from "@holdfast/contract";
+import { type BootId, HoldfastError, type ScopeKind } from "@holdfast/contract";
 
 /** The fleet's own scope has this id. */
 export const FLEET_SCOPE_ID = "all";
 
 const ID_PART = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
+/** The queue that this boot alone consumes: the route of a task that was sent to it. */
+export function bootQueue(boot_id: BootId): string {
+  return `boot.${idPart(boot_id)}`;
+}
 
 /** Ids become parts of keys: whatever is not of their grammar is refused before it reaches Redis (W1). */
 export function idPart(id: string): string {
@@ -46,6 +51,8 @@ export function keysOf(prefix: string) {
     boot: ofOne("boot", ""),
     boot_tokens: ofOne("boot", ":tokens"),
     boot_missing: ofOne("boot", ":missing"),
+    /** PENDING tasks whose route is the boot's own queue. */
+    boot_routes: ofOne("boot", ":routes"),
     /** Channel that wakes a boot. */
     bell: ofOne("boot", ":bell"),
     host: ofOne("host", ""),

@@ -214,7 +214,7 @@ export interface BootSight {
   readonly counter: number;
   /** By Redis's clock; a lease that begins in the future counts as ended. */
   readonly lease_ended: boolean;
-  /** Since it was declared DEAD, by Redis's clock; null while it is not. */
+  /** Since it was declared DEAD, by Redis's clock (0 where that stepped back); null while it is not. */
   readonly dead_ms: number | null;
   /** Open reservations that name it. */
   readonly reservations: number;
@@ -222,7 +222,7 @@ export interface BootSight {
 
 export type BuryReply =
   /** DEAD for ever, by this call or before it. */
-  | { readonly kind: "buried" | "already" }
+  | { readonly kind: "buried" | "already"; readonly promotions: readonly Promotion[] }
   /** Its lease stands, or its counter is not the one that was seen: it lives. */
   | { readonly kind: "alive" }
   | { readonly kind: "unknown" };
@@ -259,9 +259,15 @@ export interface BootStore {
    * that Redis may lose.
    */
   recover(boot_id: BootId, limit: number): Promise<RecoverReply>;
-  /** Frees reservations of a DEAD boot; idempotent. */
+  /**
+   * Frees reservations of a DEAD boot; idempotent. One whose task still runs under it stays until that is recovered,
+   * and all stay while DEAD is younger than the tail that Redis may lose. `left` counts what stays.
+   */
   free(boot_id: BootId, right: FreeRight): Promise<{ promotions: Promotion[]; left: number }>;
-  /** PENDING tasks whose route is the DEAD boot's own queue get a new delivery on the shared one. */
+  /**
+   * PENDING tasks whose route is the boot's own queue get a new delivery on the queue they came by (the shared one),
+   * where that boot takes nothing any more: it is DEAD and older than the tail, drains, or its engine is sick.
+   */
   reroute(boot_id: BootId, limit: number): Promise<Delivery[]>;
   /** Calls back when a doorbell rings: a cancel was flagged, or the boot is to drain. Returns how to stop. */
   onBell(boot_id: BootId, ring: () => void): Promise<() => Promise<void>>;

@@ -8,6 +8,9 @@ import { BOUNDS, TIMES } from "@holdfast/contract";
 
 export const SCHEMA = 1;
 
+/** What Redis may lose in a crash with appendfsync everysec. A DEAD younger than this may be taken back by one. */
+export const LOST_TAIL_MS = 2_000;
+
 const SCRIPTS = new URL("../scripts/", import.meta.url);
 const INCLUDE = /^--- @include "([a-z-]+)"$/;
 
@@ -69,6 +72,7 @@ function valuesOf(lease_ms: number): string {
     RECORD_RETENTION_MS: TIMES.record_retention_ms,
     OUTPUT_RETENTION_MS: TIMES.output_retention_ms,
     TOMBSTONE_RETENTION_MS: TIMES.tombstone_retention_ms,
+    LOST_TAIL_MS,
     /** Longer than any copy of an admit can be under way. */
     SPENT_TOKEN_MS: 600_000,
     /** A producer has this long to add the job of what it had accepted. */

@@ -9,6 +9,11 @@ export const IMAGE_NOT_ALLOWED = failure("IMAGE_NOT_ALLOWED");
 export const CAPABILITY_ABSENT = failure("CAPABILITY_ABSENT", { field: "runtime" });
 export const RESOURCES_TOO_LARGE = failure("RESOURCES_TOO_LARGE");
 
+/** The event of an attempt that is given back. */
+export function requeuedEvent(reason: string): string {
+  return JSON.stringify({ kind: "task_requeued", reason });
+}
+
 /** What an attempt that is given back may end in: cancelled, attempts used up, hand-backs used up. */
 export function endsOfGivingBack(reason: string): [string, string, string] {
   const evidence = { last_reason: reason };

@@ -176,13 +176,9 @@ async function settle(caller: Caller, grant: Grant, outcome: Outcome): Promise<S
   return kind === "fenced" ? { kind } : { kind, promotions: promotionsOf(reply[1]) };
 }
 
-function requeuedEvent(reason: string): string {
-  return JSON.stringify({ kind: "task_requeued", reason });
-}
-
 async function requeue(caller: Caller, grant: Grant, reason: string, counted: boolean): Promise<RequeueReply> {
   const ends = failures.endsOfGivingBack(reason);
-  const args = [...grantArguments(grant), counted ? 1 : 0, requeuedEvent(reason), ...ends];
+  const args = [...grantArguments(grant), counted ? 1 : 0, failures.requeuedEvent(reason), ...ends];
   const reply = list(await caller.run("task-requeue", args));
   const kind = tagOf(reply, ["requeued", "settled", "fenced"]);
   switch (kind) {
@@ -200,7 +196,7 @@ async function release(caller: Caller, grant: Parameters<TaskStore["release"]>[0
   const reply = list(
     await caller.run("task-release", [
       ...[idPart(grant.workspace_id), idPart(grant.task_id), idPart(grant.owner_token), idPart(grant.boot_id)],
-      ...[requeuedEvent(reason), ...failures.endsOfGivingBack(reason)],
+      ...[failures.requeuedEvent(reason), ...failures.endsOfGivingBack(reason)],
     ]),
   );
   const kind = tagOf(reply, ["released", "already"]);

@@ -1,6 +1,7 @@
 -- The one terminal transition (T1), and the ways back to PENDING. Whatever ends a task frees what it holds without
 -- a sandbox, leaves the waiting list and wakes its own jobs and the next heads.
 --- @include "events"
+--- @include "routes"
 --- @include "waiting"
 
 -- Records are kept from the end on; one whose sandbox is not yet proven gone stays until it is.
@@ -31,6 +32,7 @@ local function finish(task, status, outcome, finished, promotions)
   local waits = task.status == 'PENDING'
   emit_state(task, finished)
   leave(task)
+  leave_route(task)
   add_own_jobs(task, promotions, waits)
   set(task, { status = status, outcome = outcome, ended_ms = int(now_ms) })
   redis.call('ZREM', key.pending, task.member)
@@ -65,30 +67,49 @@ local function finish_unsettled(task, status, failure, promotions)
   finish(task, status, outcome, string.format(UNSETTLED_EVENT, status, failure), promotions)
 end
 
--- A new delivery is a new job: the old one's id can never be used again.
-local function redeliver(task)
+-- A plain producer's job cannot carry a second delivery: it waits for the end instead.
+local function follow_plain_job(task)
+  if task.job == job_of(task, task.delivery) then return end
+  redis.call('SADD', key.followers(task.workspace, task.id), task.queue .. '\n' .. task.job)
+end
+
+-- A new delivery is a new job: the old one's id can never be used again. It goes by the queue given; without one, by
+-- that which the task came from.
+local function redeliver(task, queue)
+  set_route(task, queue or task.home or task.queue)
   local delivery = int(tonumber(task.delivery) + 1)
   set(task, { delivery = delivery, job = job_of(task, delivery) })
   redis.call('ZADD', key.healing, int(now_ms + HEALING_FIRST_MS), task.member)
+end
+
+local HISTORY = '{"attempts":%s,"attempts_counted":%s,"last_host":%s,"reasons":%s,'
+
+-- The error with what is known of the attempts put before its own evidence.
+local function with_history(failure, task)
+  local first, last = string.find(failure, '"evidence":{', 1, true)
+  local history = string.format(HISTORY, task.attempt, task.counted, cjson.encode(task.last_host),
+    cjson.encode(task.reasons))
+  return string.sub(failure, 1, last - 1) .. history .. string.sub(failure, last + 1)
 end
 
 -- Ends the attempt of a RUNNING task: back to PENDING, or settled where it is flagged or its attempts are used up.
 -- `counted` attempts count against attempts_max, others are hand-backs with a bound of their own.
 local function give_back(task, counted, requeued, failures, promotions)
   local count = counted and 'counted' or 'hand_backs'
-  set(task, { [count] = int(tonumber(task[count]) + 1) })
+  local reason = string.format('%s: %s on %s', task.attempt, string.sub(cjson.decode(requeued).reason, 1, 64), task.host)
+  set(task, {
+    [count] = int(tonumber(task[count]) + 1), last_host = task.host,
+    reasons = task.reasons and task.reasons .. '; ' .. reason or reason,
+  })
   redis.call('HSET', key.reservation(task.token), 'state', 'draining')
   if task.cancel == '1' then
     finish_unsettled(task, 'CANCELLED', failures.cancelled, promotions)
   elseif tonumber(task.counted) >= tonumber(task.attempts_max) then
-    finish_unsettled(task, 'FAILED', failures.exhausted, promotions)
+    finish_unsettled(task, 'FAILED', with_history(failures.exhausted, task), promotions)
   elseif tonumber(task.hand_backs) >= HAND_BACKS_MAX then
-    finish_unsettled(task, 'FAILED', failures.unavailable, promotions)
+    finish_unsettled(task, 'FAILED', with_history(failures.unavailable, task), promotions)
   else
-    -- A plain producer's job cannot carry a second delivery: it waits for the end instead.
-    if task.job ~= job_of(task, task.delivery) then
-      redis.call('SADD', key.followers(task.workspace, task.id), task.queue .. '\n' .. task.job)
-    end
+    follow_plain_job(task)
     emit_state(task, requeued)
     set(task, { status = 'PENDING', pending_since_ms = int(now_ms) })
     clear(task, { 'boot', 'host', 'token', 'sandbox', 'fence', 'granted_ms' })

@@ -1,0 +1,24 @@
+-- How a boot ends (L4). Its tombstone stays while a reservation or a route names the boot, and its retention after
+-- that, so it outlives every record of a task that bears its name.
+local function let_tombstone_go(boot)
+  if redis.call('HGET', key.boot(boot), 'state') ~= 'DEAD' then return end
+  if redis.call('EXISTS', key.boot_tokens(boot), key.boot_routes(boot)) > 0 then return end
+  redis.call('PEXPIRE', key.boot(boot), TOMBSTONE_RETENTION_MS, 'NX')
+end
+
+local function declare_dead(boot)
+  redis.call('HSET', key.boot(boot), 'state', 'DEAD', 'dead_ms', int(now_ms))
+  redis.call('HDEL', key.boot(boot), 'lease_ends_ms')
+  redis.call('DEL', key.boot_missing(boot))
+  let_tombstone_go(boot)
+end
+
+-- Whether the boot is DEAD for longer than the tail that Redis may lose: a younger DEAD may be taken back by a crash,
+-- and whoever acted on it would have acted on a boot that lives. A clock that stepped back begins the wait anew.
+local function dead_for_good(boot)
+  local found = redis.call('HMGET', key.boot(boot), 'state', 'dead_ms')
+  if found[1] ~= 'DEAD' then return false end
+  local age = now_ms - tonumber(found[2])
+  if age < 0 then redis.call('HSET', key.boot(boot), 'dead_ms', int(now_ms)) end
+  return age >= LOST_TAIL_MS
+end

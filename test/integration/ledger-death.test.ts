@@ -1,0 +1,278 @@
+/** Deaths of boots: who may bury, what a DEAD boot may still do, and what becomes of what it held (L2, L4, C2, T1). */
+import { drawBootId, outcomeSchema, type SandboxId, TIMES } from "@holdfast/contract";
+import { LOST_TAIL_MS } from "@holdfast/ledger";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
+
+let f: LedgerFixture;
+let worker: Worker;
+
+beforeEach(async () => {
+  f = await openFixture();
+  await f.setClock(Date.now());
+  worker = await f.register();
+});
+afterEach(async () => {
+  await f.expectCounted();
+  await f.close();
+});
+
+const progress = { kind: "task_progress", progress: {} } as const;
+
+function beat(of: Worker, counter: number, held: readonly string[] = []) {
+  return f.ledger.boots.beat({ ...of, counter, held: held as never, fence_seen: null, engine_healthy: true });
+}
+
+async function sight(of: Worker) {
+  const sights = await f.ledger.boots.look();
+  const found = sights.find(({ boot_id }) => boot_id === of.boot_id);
+  if (!found) throw new Error("no such boot");
+  return found;
+}
+
+/** Buried at the first moment at which anybody may. */
+async function dies(of: Worker): Promise<void> {
+  await f.advance(LEASE_MS);
+  const { counter } = await sight(of);
+  expect(await f.ledger.boots.bury(of.boot_id, counter)).toMatchObject({ kind: "buried" });
+}
+
+const tombstoneLife = (of: Worker) => f.redis.pttl(`${f.root}:boot:${of.boot_id}`);
+
+describe("bury", () => {
+  it("is refused up to the last millisecond of a lease, and not one longer (L4)", async () => {
+    await beat(worker, 3);
+
+    await f.advance(LEASE_MS - 1);
+    expect(await sight(worker)).toMatchObject({ state: "LIVE", counter: 3, lease_ended: false, dead_ms: null });
+    expect(await f.ledger.boots.bury(worker.boot_id, 3)).toEqual({ kind: "alive" });
+    await f.advance(1);
+    expect(await sight(worker)).toMatchObject({ state: "LIVE", lease_ended: true });
+    expect(await f.ledger.boots.bury(worker.boot_id, 3)).toMatchObject({ kind: "buried" });
+
+    expect(await f.ledger.boots.bury(worker.boot_id, 3)).toMatchObject({ kind: "already" });
+    expect(await f.ledger.boots.bury(worker.boot_id, 99)).toMatchObject({ kind: "already" });
+    expect(await sight(worker)).toMatchObject({ state: "DEAD", lease_ended: true, dead_ms: 0, reservations: 0 });
+    expect(await f.ledger.boots.bury(drawBootId(), 3)).toEqual({ kind: "unknown" });
+  });
+
+  it("with a counter that has moved is refused, though the lease ended again (L4)", async () => {
+    await beat(worker, 3);
+    await f.advance(LEASE_MS);
+    await beat(worker, 4);
+    await f.advance(LEASE_MS);
+    const before = await f.digest();
+
+    expect(await f.ledger.boots.bury(worker.boot_id, 3)).toEqual({ kind: "alive" });
+
+    expect(await f.digest()).toBe(before);
+    expect(await f.ledger.boots.bury(worker.boot_id, 4)).toMatchObject({ kind: "buried" });
+  });
+
+  it("while a beat is on the way: the beat revives the boot where it comes first, and hears DEAD where late (L4)", async () => {
+    const other = await f.register();
+    await f.advance(5 * LEASE_MS);
+
+    expect(await beat(worker, 1)).toMatchObject({ kind: "ok" });
+    expect(await f.ledger.boots.bury(worker.boot_id, -1)).toEqual({ kind: "alive" });
+    expect(await f.ledger.boots.bury(other.boot_id, -1)).toMatchObject({ kind: "buried" });
+    const before = await f.digest();
+    expect(await beat(other, 1)).toEqual({ kind: "dead" });
+
+    expect(await f.digest()).toBe(before);
+    expect((await f.admit(worker, await f.accept())).kind).toBe("granted");
+  });
+
+  it("is allowed where the lease begins in the future, since the clock stepped back (L4)", async () => {
+    await beat(worker, 1);
+    await f.advance(-3_600_000);
+
+    expect(await sight(worker)).toMatchObject({ lease_ended: true });
+    expect(await f.ledger.boots.bury(worker.boot_id, 1)).toMatchObject({ kind: "buried" });
+  });
+
+  it("needs no expiry of the record: a boot that was silent for days is still there and may come back (L4)", async () => {
+    await f.advance(5 * 24 * 3_600_000);
+
+    expect(await tombstoneLife(worker)).toBe(-1);
+    expect(await beat(worker, 1)).toMatchObject({ kind: "ok" });
+  });
+});
+
+describe("recover", () => {
+  it("does nothing for a boot that lives, is unknown, or is DEAD for less than the tail Redis may lose (L4)", async () => {
+    const grant = await f.running(worker);
+    const nothing = { requeued: [], settled: [], promotions: [] };
+    await f.advance(LEASE_MS);
+    const living = await f.digest();
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toEqual({ ...nothing, left: 0 });
+    expect(await f.ledger.boots.recover(drawBootId(), 10)).toEqual({ ...nothing, left: 0 });
+    expect(await f.digest()).toBe(living);
+
+    await f.ledger.boots.bury(worker.boot_id, -1);
+    await f.advance(LOST_TAIL_MS - 1);
+    const young = await f.digest();
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toEqual({ ...nothing, left: 1 });
+    expect(await f.digest()).toBe(young);
+
+    await f.advance(1);
+    const reply = await f.ledger.boots.recover(worker.boot_id, 10);
+    expect(reply).toMatchObject({ requeued: [{ task_id: grant.task_id, delivery: 2, queue: "tasks" }], left: 0 });
+  });
+
+  it("twice takes once, and every late call of the old boot but proof changes not one byte (L2, T1)", async () => {
+    const grant = await f.running(worker);
+    const pending = await f.granted(worker, await f.accept());
+    await dies(worker);
+    await f.advance(LOST_TAIL_MS);
+    expect((await f.ledger.boots.recover(worker.boot_id, 10)).requeued).toHaveLength(2);
+    const before = await f.digest();
+
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toEqual({
+      ...{ requeued: [], settled: [], promotions: [], left: 0 },
+    });
+    for (const old of [grant, pending]) {
+      expect(await f.ledger.tasks.activate(old)).toEqual({ kind: "fenced" });
+      expect(await f.ledger.tasks.append(old, 2, [progress])).toEqual({ kind: "fenced" });
+      expect(await f.ledger.tasks.settle(old, outcomeOf(old))).toEqual({ kind: "fenced" });
+      expect(await f.ledger.tasks.requeue(old, "drain", false)).toEqual({ kind: "fenced" });
+      expect((await f.admit(worker, { ...old, queue: "tasks", job_id: "x" })).kind).toBe("stale");
+      expect((await f.admit(worker, { ...old, delivery: 2, queue: "tasks", job_id: "x" })).kind).toBe("fenced");
+    }
+    expect(await f.digest()).toBe(before);
+
+    // The old worker's own proof is as good as anybody's, and requeues nothing a second time.
+    expect(await f.ledger.tasks.release(grant)).toMatchObject({ kind: "released", requeued: null });
+    expect(await f.ledger.tasks.release(grant)).toMatchObject({ kind: "already", requeued: null });
+    expect((await sight(worker)).reservations).toBe(1);
+  });
+
+  it("between burial and recovery the old boot writes nothing either (L2)", async () => {
+    const grant = await f.running(worker);
+    await dies(worker);
+    const before = await f.digest();
+
+    expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toEqual({ kind: "fenced" });
+    expect(await f.ledger.tasks.append(grant, 2, [progress])).toEqual({ kind: "fenced" });
+
+    expect(await f.digest()).toBe(before);
+  });
+
+  it("leaves alone what the boot had settled or handed back before it died (T1)", async () => {
+    const [done, back] = [await f.running(worker), await f.running(worker)];
+    await f.ledger.tasks.settle(done, outcomeOf(done));
+    await f.ledger.tasks.requeue(back, "drain", false);
+    await dies(worker);
+    await f.advance(LOST_TAIL_MS);
+
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ requeued: [], settled: [], left: 0 });
+    expect(await f.ledger.tasks.settle(done, outcomeOf(done))).toMatchObject({ kind: "already" });
+    expect(await f.ledger.tasks.view(back)).toMatchObject({ status: "PENDING", delivery: 2 });
+  });
+});
+
+describe("free", () => {
+  async function deadWith(count: number) {
+    const grants = [];
+    for (let n = 0; n < count; n += 1) grants.push(await f.running(worker));
+    await dies(worker);
+    await f.advance(LOST_TAIL_MS);
+    await f.ledger.boots.recover(worker.boot_id, 10);
+    return grants;
+  }
+
+  it("by proof gives back the named sandboxes only, by the bound all, and each once (C2)", async () => {
+    const [one, two] = await deadWith(2);
+    if (!one || !two) throw new Error("two were granted");
+    const other = await f.register({ host_id: worker.host_id });
+    const waits = await f.accept();
+    expect(await f.admit(other, waits)).toEqual({ kind: "parked", scope: "host" });
+
+    const proof = (...sandbox_ids: SandboxId[]) => f.ledger.boots.free(worker.boot_id, { kind: "proof", sandbox_ids });
+    expect(await proof()).toEqual({ promotions: [], left: 2 });
+    const freed = await proof(one.sandbox_id);
+    expect(freed).toMatchObject({ left: 1, promotions: [{ task_id: waits.task_id }] });
+    expect(await proof(one.sandbox_id)).toEqual({ promotions: [], left: 1 });
+    await f.expectCounted();
+    expect(await f.ledger.boots.free(worker.boot_id, { kind: "bound" })).toMatchObject({ left: 0 });
+    expect(await f.ledger.boots.free(worker.boot_id, { kind: "bound" })).toEqual({ promotions: [], left: 0 });
+    expect((await f.ledger.hosts.list())[0]?.reserved.slots).toBe(0);
+    expect(await f.ledger.tasks.release(two)).toMatchObject({ kind: "already", requeued: null });
+  });
+});
+
+describe("a tombstone", () => {
+  it("stays while a reservation names the boot, then for its retention, which nothing begins anew (L4, Q1)", async () => {
+    const grant = await f.running(worker);
+    await dies(worker);
+    expect(await tombstoneLife(worker)).toBe(-1);
+    await f.advance(LOST_TAIL_MS);
+    await f.ledger.boots.recover(worker.boot_id, 10);
+    expect(await tombstoneLife(worker)).toBe(-1);
+
+    await f.ledger.boots.free(worker.boot_id, { kind: "bound" });
+    const life = await tombstoneLife(worker);
+    expect(life).toBeGreaterThan(TIMES.tombstone_retention_ms - 60_000);
+    await f.redis.pexpire(`${f.root}:boot:${worker.boot_id}`, 1_000_000);
+    await f.ledger.tasks.release(grant);
+    await f.ledger.boots.bury(worker.boot_id, -1);
+    await f.ledger.boots.retire(worker.boot_id);
+
+    expect(await tombstoneLife(worker)).toBeLessThanOrEqual(1_000_000);
+    await f.ledger.tasks.cancel(grant);
+    await f.expectQuiet();
+  });
+});
+
+describe("attempts", () => {
+  it("whose worker died are counted whether or not user code had started, and the last says what is known (T1)", async () => {
+    let delivery = await f.accept({ attempts_max: 2 });
+    const hosts: string[] = [];
+    for (const starts of [false, true]) {
+      const boot = await f.register();
+      hosts.push(boot.host_id);
+      const grant = await f.granted(boot, delivery);
+      if (starts) await f.ledger.tasks.activate(grant);
+      await dies(boot);
+      await f.advance(LOST_TAIL_MS);
+      const reply = await f.ledger.boots.recover(boot.boot_id, 10);
+      delivery = reply.requeued[0] ?? delivery;
+      if (starts) expect(reply).toMatchObject({ requeued: [], settled: [{ task_id: delivery.task_id }], left: 0 });
+      await f.ledger.boots.free(boot.boot_id, { kind: "bound" });
+    }
+
+    expect(outcomeSchema.strict().parse(await f.ledger.tasks.outcome(delivery))).toMatchObject({
+      ...{ status: "FAILED", ran: true, attempt: 2, cleanup_pending: true },
+      error: {
+        ...{ code: "ATTEMPTS_EXHAUSTED", fault: "platform", retryable: true },
+        evidence: {
+          ...{ attempts: 2, attempts_counted: 2, last_host: hosts[1], last_reason: "worker_died" },
+          reasons: `1: worker_died on ${hosts[0]}; 2: worker_died on ${hosts[1]}`,
+        },
+      },
+    });
+  });
+});
+
+describe("cancel", () => {
+  it("of a task whose boot is DEAD ends at once, whatever its age, and nothing later changes that (T3)", async () => {
+    const [one, two] = [await f.running(worker), await f.running(worker)];
+    await f.ledger.tasks.cancel(one);
+    await dies(worker);
+
+    const reply = await f.ledger.tasks.cancel(two);
+    expect(reply).toMatchObject({
+      kind: "cancelled",
+      outcome: { status: "CANCELLED", ran: true, cleanup_pending: true },
+    });
+    await f.advance(LOST_TAIL_MS);
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({
+      ...{ requeued: [], settled: [{ task_id: one.task_id }], left: 0 },
+    });
+
+    expect((await f.ledger.tasks.view(one))?.outcome).toMatchObject({ status: "CANCELLED" });
+    expect(await f.ledger.tasks.settle(two, outcomeOf(two))).toEqual({ kind: "fenced" });
+    expect(await f.ledger.boots.free(worker.boot_id, { kind: "bound" })).toMatchObject({ left: 0 });
+    expect(await f.ledger.tasks.cancel(two)).toMatchObject({ kind: "cancelled" });
+  });
+});
