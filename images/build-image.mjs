@@ -52,7 +52,7 @@ function versionsOf(recipe, hash, cache) {
 async function buildInto(recipe, packages, cache, key) {
   const scratch = mkdtempSync(join(cache, ".building-"));
   try {
-    const debs = downloadPackages(packages, scratch);
+    const debs = downloadPackages(packages, join(cache, "packages", recipe.name), scratch);
     const tree = join(scratch, "tree");
     buildTree(recipe, debs, tree);
     const archive = join(scratch, "image.tar");

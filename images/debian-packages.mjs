@@ -1,7 +1,7 @@
 /** Which Debian packages a recipe needs, at which version, and their files: apt decides, nothing is listed by hand. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 const LISTS = "/var/lib/apt/lists";
@@ -100,18 +100,34 @@ function download(wanted, directory) {
   });
 }
 
-/** Downloads exactly these versions and checks each against apt's signed lists. Returns the files, sorted. */
-export function downloadPackages(wanted, directory) {
-  if (wanted.length === 0) return [];
-  download(wanted, directory);
-  const files = readdirSync(directory).filter((file) => file.endsWith(".deb"));
+/** Files of `directory` by content; what nobody wants any more is removed. */
+function kept(wanted, directory) {
   const sums = new Set(wanted.map(({ sha256 }) => sha256));
-  for (const file of files) {
-    const sum = createHash("sha256")
-      .update(readFileSync(join(directory, file)))
-      .digest("hex");
-    if (!sums.delete(sum)) throw new Error(`${file} is not what apt's lists promise`);
+  const files = new Map();
+  for (const name of readdirSync(directory).filter((file) => file.endsWith(".deb"))) {
+    const file = join(directory, name);
+    const sum = createHash("sha256").update(readFileSync(file)).digest("hex");
+    if (sums.has(sum)) files.set(sum, file);
+    else rmSync(file, { force: true });
   }
-  if (sums.size > 0) throw new Error(`${sums.size} packages were not downloaded`);
-  return files.sort().map((file) => join(directory, file));
+  return files;
+}
+
+/**
+ * The files of exactly these versions, sorted: kept in `directory` from the last time, or downloaded by way of
+ * `scratch`. Each is what apt's signed lists promise.
+ */
+export function downloadPackages(wanted, directory, scratch) {
+  if (wanted.length === 0) return [];
+  mkdirSync(directory, { recursive: true });
+  const had = kept(wanted, directory);
+  const missing = wanted.filter(({ sha256 }) => !had.has(sha256));
+  if (missing.length > 0) download(missing, scratch);
+  for (const name of readdirSync(scratch).filter((file) => file.endsWith(".deb"))) {
+    renameSync(join(scratch, name), join(directory, name));
+  }
+  const files = kept(wanted, directory);
+  const absent = wanted.filter(({ sha256 }) => !files.has(sha256)).map(({ name }) => name);
+  if (absent.length > 0) throw new Error(`not what apt's lists promise: ${absent.join(", ")}`);
+  return [...files.values()].sort();
 }

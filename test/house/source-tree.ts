@@ -1,6 +1,6 @@
 /** The project as the house laws read it: files by git, syntax by the parser the test runner brings. */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type ESTree, parseSync, Visitor, type VisitorObject } from "vite";
 
@@ -8,14 +8,24 @@ export const ROOT = join(import.meta.dirname, "..", "..");
 
 let listed: readonly string[] | null = null;
 
+/** As git lists them, or without git (an exported tree) by the names that .gitignore leaves out. */
+function listFiles(): string[] {
+  const git = spawnSync("git", ["ls-files", "-z", "-co", "--exclude-standard"], { cwd: ROOT, encoding: "utf8" });
+  if (git.status === 0) return git.stdout.split("\0").filter((path) => path !== "" && existsSync(join(ROOT, path)));
+  const ignored = readFileSync(join(ROOT, ".gitignore"), "utf8")
+    .split("\n")
+    .map((line) => line.replace(/\/$/, ""));
+  const skipped = new Set([...ignored, ".git"]);
+  const inside = (folder: string): string[] =>
+    readdirSync(join(ROOT, folder), { withFileTypes: true })
+      .filter((entry) => !skipped.has(entry.name) && !entry.name.endsWith(".tsbuildinfo"))
+      .flatMap((entry) => (entry.isDirectory() ? inside(join(folder, entry.name)) : [join(folder, entry.name)]));
+  return inside("");
+}
+
 /** Every file that is tracked, or would be; paths from the root. */
 export function allFiles(): readonly string[] {
-  const list = () => execFileSync("git", ["ls-files", "-z", "-co", "--exclude-standard"], { cwd: ROOT });
-  listed ??= list()
-    .toString("utf8")
-    .split("\0")
-    .filter((path) => path !== "" && existsSync(join(ROOT, path)))
-    .sort();
+  listed ??= listFiles().sort();
   return listed;
 }
 
