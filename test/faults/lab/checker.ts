@@ -1,4 +1,4 @@
-/** Judges a history. Pure: it sees nothing but the records, and each rule is proved by a history that it must reject. */
+/** Judges a history. Pure: it sees the records alone, and each rule is proved by a history that it must reject. */
 import { TIMES } from "@holdfast/contract";
 import type { HistoryRecord } from "./history.js";
 import { capacityRules } from "./rules-capacity.js";

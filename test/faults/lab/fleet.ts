@@ -84,39 +84,55 @@ async function startEngines(count: number): Promise<LabEngine[]> {
   return engines;
 }
 
+interface Looks {
+  look(): Promise<void>;
+  stop(): void;
+}
+
+/** Looks at ledger and engines once a second, and whenever it is told to. */
+function startLooking(redis: LabRedis, engines: readonly LabEngine[], history: History): Looks {
+  const ledger = lookAtLedger(redis.url, PREFIX, WORKSPACES, history);
+  const sockets = engines.map((engine, n) => lookAtEngine(engine.socket, `e${n + 1}`, history));
+  const look = async () => {
+    await Promise.all([ledger.look(), ...sockets.map((one) => one.look())]);
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  return {
+    look,
+    stop: () => {
+      clearInterval(timer);
+      ledger.close();
+      for (const one of sockets) one.close();
+    },
+  };
+}
+
+function at<Item>(items: readonly Item[], n: number, what: string): Item {
+  const found = items[n];
+  if (found === undefined) throw new Error(`there is no ${what} ${n}`);
+  return found;
+}
+
 export async function startLabFleet(options: LabFleetOptions = {}): Promise<LabFleet> {
   buildOnce();
   const redis = await startLabRedis(options.redis);
   const { folder } = redis;
   const history = openHistory(join(folder, "history.jsonl"));
   const engines = await startEngines(options.engines ?? 1);
-  const ledgerLook = lookAtLedger(redis.url, PREFIX, WORKSPACES, history);
-  const engineLooks = engines.map((engine, n) => lookAtEngine(engine.socket, `e${n + 1}`, history));
-  const look = async () => {
-    await Promise.all([ledgerLook.look(), ...engineLooks.map((one) => one.look())]);
-  };
-  const timer = setInterval(() => void look(), LOOK_MS);
-
+  const { look, stop } = startLooking(redis, engines, history);
   const workers: LabWorker[] = [];
   const clients: RecordedClient[] = [];
   const env = environment(folder, options);
-  const engineAt = (n: number): LabEngine => {
-    const found = engines[n];
-    if (found === undefined) throw new Error(`there is no engine ${n}`);
-    return found;
-  };
   const addWorker = async (n: number) => {
+    const engine_socket = at(engines, n, "engine").socket;
     const name = `w${workers.length + 1}`;
-    const engine_socket = engineAt(n).socket;
-    const worker = await createLabWorker({ name, redis_port: redis.port, engine_socket, folder, env, history, look });
-    workers.push(worker);
-    return worker;
+    workers.push(await createLabWorker({ name, redis_port: redis.port, engine_socket, folder, env, history, look }));
+    return at(workers, workers.length - 1, "worker");
   };
   const openClient = async (name: string, port = redis.port) => {
     const url = `redis://127.0.0.1:${port}`;
-    const client = await openRecordedClient({ name, url, prefix: PREFIX, queue_prefix: QUEUE_PREFIX, history });
-    clients.push(client);
-    return client;
+    clients.push(await openRecordedClient({ name, url, prefix: PREFIX, queue_prefix: QUEUE_PREFIX, history }));
+    return at(clients, clients.length - 1, "client");
   };
 
   const producerLine = await startRedisProxy({ port: redis.port, names: scriptNames() });
@@ -124,36 +140,20 @@ export async function startLabFleet(options: LabFleetOptions = {}): Promise<LabF
   for (let n = 0; n < (options.workers ?? 1); n += 1) await addWorker(n % engines.length);
   await Promise.all(workers.map((worker) => worker.start()));
   const producer = await openClient("p1", producerLine.port);
-
-  const close = async () => {
-    clearInterval(timer);
-    ledgerLook.close();
-    for (const one of engineLooks) one.close();
-    await producerLine.heal();
-    await Promise.all(clients.map((client) => client.close().catch(() => undefined)));
-    await Promise.all(workers.map((worker) => worker.close()));
-    await producerLine.close();
-    await Promise.all(engines.map((engine) => engine.close()));
-    await redis.close();
-  };
   const fleet: LabFleet = {
-    history,
-    redis,
-    engines,
-    workers,
-    producer,
-    producerLine,
-    engine: engineAt,
-    worker: (n) => {
-      const found = workers[n];
-      if (found === undefined) throw new Error(`there is no worker ${n}`);
-      return found;
-    },
-    addWorker,
-    openClient,
-    look,
+    ...{ history, redis, engines, workers, producer, producerLine, addWorker, openClient, look },
+    engine: (n) => at(engines, n, "engine"),
+    worker: (n) => at(workers, n, "worker"),
     finish: (rest = {}) => bringToRest(fleet, { bound_ms: 60_000, times: CHECK_TIMES, ...rest }),
-    close,
+    close: async () => {
+      stop();
+      await producerLine.heal();
+      await Promise.all(clients.map((client) => client.close().catch(() => undefined)));
+      await Promise.all(workers.map((worker) => worker.close()));
+      await producerLine.close();
+      await Promise.all(engines.map((engine) => engine.close()));
+      await redis.close();
+    },
   };
   return fleet;
 }

@@ -3,7 +3,6 @@
  * the process that was started. Whatever a test does, its children end with it: also when the test run is killed.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createConnection } from "node:net";
 import { waitFor } from "../../support/wait-for.js";
 import { processFacts } from "./process-facts.js";
 import { monotonicMs } from "./proxy-rules.js";
@@ -134,17 +133,4 @@ export async function startProcess(spec: ProcessSpec): Promise<LabProcess> {
   living.add(lab);
   void ended.then(() => living.delete(lab));
   return lab;
-}
-
-/** Waits until something listens on the port. */
-export async function untilListening(port: number, bound_ms: number): Promise<void> {
-  const tries = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = createConnection({ port, host: "127.0.0.1" }, () => {
-        socket.destroy();
-        resolve(true);
-      });
-      socket.once("error", () => resolve(false));
-    });
-  await waitFor(tries, { bound_ms, what: `port ${port} listens` });
 }

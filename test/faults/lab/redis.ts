@@ -1,4 +1,4 @@
-/** A Redis of the lab's own, that may be killed, frozen, restarted, emptied, cut short, filled up, or given another clock. */
+/** A Redis of the lab's own: killed, frozen, restarted, emptied, cut short, filled up, or given another clock. */
 import { cpSync, rmSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";

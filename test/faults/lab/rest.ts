@@ -1,4 +1,4 @@
-/** The end of a run: faults lifted, every accepted task ended, read by several readers, nothing left, history judged. */
+/** The end of a run: faults lifted, all tasks ended and read by several readers, nothing left, the history judged. */
 import { copyFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,7 +100,7 @@ async function restOf(fleet: LabFleet): Promise<string[]> {
 function keepEvidence(fleet: LabFleet): string {
   const file = join(tmpdir(), `holdfast-faults-${process.pid}-${Math.round(performance.now())}`);
   copyFileSync(fleet.history.file, `${file}.history.jsonl`);
-  const logs = fleet.workers.flatMap(({ name, process }) => process().lines.map((line) => `${name} ${line}`));
+  const logs = fleet.workers.flatMap((worker) => worker.process().lines.map((line) => `${worker.name} ${line}`));
   writeFileSync(`${file}.log`, logs.join("\n"));
   return file;
 }
@@ -142,7 +142,7 @@ export async function bringToRest(fleet: LabFleet, { bound_ms, times }: RestOpti
 }
 
 async function endWorkers(fleet: LabFleet): Promise<void> {
-  const alive = fleet.workers.filter(({ process }) => process().alive());
+  const alive = fleet.workers.filter((worker) => worker.isAlive());
   await Promise.all(
     alive.map(async (worker) => {
       const { code } = await worker.terminate(30_000);

@@ -1,5 +1,5 @@
 /**
- * What the proxy knows of a protocol: where a request begins and ends, what it is called, and which replies are its own.
+ * What the proxy knows of a protocol: where a request begins and ends, its name, and which replies are its own.
  * Bytes pass unchanged; only their borders are found.
  */
 

@@ -22,112 +22,111 @@ export interface LabWorkerOptions {
   look(): Promise<void>;
 }
 
-export interface LabWorker {
+/** One worker over all its lives. */
+export class LabWorker {
   readonly name: string;
   readonly redis: FaultProxy;
   readonly engine: FaultProxy;
-  process(): LabProcess;
+  private readonly options: LabWorkerOptions;
+  private readonly lines: Readonly<Record<string, string>>;
+  private child: LabProcess | null = null;
+  private begun_at = 0;
+
+  constructor(options: LabWorkerOptions, redis: FaultProxy, engine: FaultProxy, listen: string) {
+    this.name = options.name;
+    this.redis = redis;
+    this.engine = engine;
+    this.options = options;
+    this.lines = { REDIS_URL: `redis://127.0.0.1:${redis.port}`, DOCKER_HOST: `unix://${listen}` };
+  }
+
+  process(): LabProcess {
+    if (this.child === null) throw new Error(`${this.name} was never started`);
+    return this.child;
+  }
+
+  isAlive(): boolean {
+    return this.child?.alive() ?? false;
+  }
+
   /** Boots of all its lives, oldest first. */
-  boots(): string[];
-  /** Starts the program. Resolves when its boot was heard by the ledger. */
-  start(env?: Readonly<Record<string, string>>): Promise<void>;
+  boots(): string[] {
+    const ours = allOf(this.options.history.records, "boot").filter(({ actor }) => actor === this.name);
+    return [...new Set(ours.map(({ boot }) => boot))];
+  }
+
   /** Starts the program and waits for nothing. */
-  launch(env?: Readonly<Record<string, string>>): Promise<void>;
-  ready(): Promise<void>;
-  kill(): Promise<void>;
-  stop(): Promise<void>;
-  resume(): void;
-  terminate(bound_ms: number): Promise<ProcessEnd>;
+  async launch(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { history } = this.options;
+    this.begun_at = history.records.length;
+    const inherited = process.env as Record<string, string>;
+    this.child = await startProcess({
+      name: this.name,
+      command: process.execPath,
+      args: [PROGRAM],
+      env: { ...inherited, ...this.options.env, ...this.lines, ...env },
+    });
+    history.add({ kind: "process", actor: this.name, did: "start" });
+  }
+
+  /** Resolves when a beat of the present life was taken. */
+  async ready(): Promise<void> {
+    const child = this.process();
+    const last = () => child.lines.slice(-8).join("\n");
+    const beats = () => {
+      const since = allOf(this.options.history.records.slice(this.begun_at), "beat");
+      return !child.alive() || since.some(({ actor, reply }) => actor === this.name && reply === "ok");
+    };
+    await waitFor(beats, { bound_ms: READY_BOUND_MS, what: `${this.name} beats` }).catch((error: unknown) => {
+      throw new Error(`${error instanceof Error ? error.message : error}: ${last()}`);
+    });
+    if (!child.alive()) throw new Error(`${this.name} ended at its start: ${last()}`);
+  }
+
+  async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.launch(env);
+    await this.ready();
+  }
+
+  async kill(): Promise<void> {
+    await this.options.look();
+    await this.process().kill();
+    this.options.history.add({ kind: "process", actor: this.name, did: "SIGKILL" });
+    await this.options.look();
+  }
+
+  async stop(): Promise<void> {
+    await this.options.look();
+    await this.process().stop();
+    this.options.history.add({ kind: "process", actor: this.name, did: "SIGSTOP" });
+  }
+
+  resume(): void {
+    this.options.history.add({ kind: "process", actor: this.name, did: "SIGCONT" });
+    this.process().resume();
+  }
+
+  async terminate(bound_ms: number): Promise<ProcessEnd> {
+    this.options.history.add({ kind: "process", actor: this.name, did: "SIGTERM" });
+    const end = await this.process().terminate(bound_ms);
+    this.options.history.add({ kind: "process", actor: this.name, did: `exit ${end.code}` });
+    return end;
+  }
+
   /** Ends program and proxies. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    this.child?.resume();
+    await this.child?.kill();
+    await this.redis.close();
+    await this.engine.close();
+  }
 }
 
 export async function createLabWorker(options: LabWorkerOptions): Promise<LabWorker> {
-  const { name, history, look } = options;
   const redis = await startRedisProxy({ port: options.redis_port, names: scriptNames() });
-  const listen = join(options.folder, `${name}.sock`);
+  const listen = join(options.folder, `${options.name}.sock`);
   const engine = await startEngineProxy({ socket: options.engine_socket, listen });
-  sightScripts(redis, name, history);
-  sightEngineCalls(engine, name, history);
-  let child: LabProcess | null = null;
-  let begun_at = 0;
-
-  function current(): LabProcess {
-    if (child === null) throw new Error(`${name} was never started`);
-    return child;
-  }
-
-  async function launch(env: Readonly<Record<string, string>> = {}): Promise<void> {
-    begun_at = history.records.length;
-    child = await startProcess({
-      name,
-      command: process.execPath,
-      args: [PROGRAM],
-      env: {
-        ...(process.env as Record<string, string>),
-        ...options.env,
-        REDIS_URL: `redis://127.0.0.1:${redis.port}`,
-        DOCKER_HOST: `unix://${listen}`,
-        ...env,
-      },
-    });
-    history.add({ kind: "process", actor: name, did: "start" });
-  }
-
-  async function ready(): Promise<void> {
-    const beats = () =>
-      allOf(history.records.slice(begun_at), "beat").some((beat) => beat.actor === name && beat.reply === "ok");
-    const settled = () => beats() || !current().alive();
-    await waitFor(settled, { bound_ms: READY_BOUND_MS, what: `${name} beats` }).catch((error: unknown) => {
-      throw new Error(`${error instanceof Error ? error.message : error}: ${current().lines.slice(-8).join("\n")}`);
-    });
-    if (!current().alive()) throw new Error(`${name} ended at its start: ${current().lines.slice(-8).join("\n")}`);
-  }
-
-  return {
-    name,
-    redis,
-    engine,
-    process: current,
-    boots: () => [
-      ...new Set(
-        allOf(history.records, "boot")
-          .filter(({ actor }) => actor === name)
-          .map(({ boot }) => boot),
-      ),
-    ],
-    launch,
-    ready,
-    start: async (env) => {
-      await launch(env);
-      await ready();
-    },
-    kill: async () => {
-      await look();
-      await current().kill();
-      history.add({ kind: "process", actor: name, did: "SIGKILL" });
-      await look();
-    },
-    stop: async () => {
-      await look();
-      await current().stop();
-      history.add({ kind: "process", actor: name, did: "SIGSTOP" });
-    },
-    resume: () => {
-      history.add({ kind: "process", actor: name, did: "SIGCONT" });
-      current().resume();
-    },
-    terminate: async (bound_ms) => {
-      history.add({ kind: "process", actor: name, did: "SIGTERM" });
-      const end = await current().terminate(bound_ms);
-      history.add({ kind: "process", actor: name, did: `exit ${end.code}` });
-      return end;
-    },
-    close: async () => {
-      child?.resume();
-      await child?.kill();
-      await redis.close();
-      await engine.close();
-    },
-  };
+  sightScripts(redis, options.name, options.history);
+  sightEngineCalls(engine, options.name, options.history);
+  return new LabWorker(options, redis, engine, listen);
 }
