@@ -1,5 +1,4 @@
 /** Requests that were applied and whose reply was lost: each script of a task's life, and each call to the engine. */
-import { drawTaskId, workspaceIdSchema } from "@holdfast/contract";
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../support/wait-for.js";
 import { dropReply, dropRequest, type FaultProxy, fail, type Selector } from "./lab/proxy.js";
@@ -87,8 +86,7 @@ describe("a reply that is lost after its request was applied", () => {
   it("of task-redeliver: a task whose job was never added gets one, and runs once (T2)", async () => {
     const rule = fleet().worker(0).redis.on({ script: "task-redeliver" }, dropReply());
     const unadded = fleet().producerLine.on({ script: "bull:addStandardJob", every: true }, dropRequest());
-    const task = { workspace_id: workspaceIdSchema.parse("default"), task_id: drawTaskId() };
-    expect(await fleet().producer.submit(shell("echo out", task))).toBeNull();
+    const task = await accepted(fleet(), shell("echo out"));
     unadded.remove();
 
     expect((await fleet().producer.outcome(task, 20_000)).status).toBe("SUCCEEDED");

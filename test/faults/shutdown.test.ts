@@ -1,32 +1,9 @@
 /** SIGTERM in every phase of a task: the worker takes nothing new, ends or hands over what it has, and exits. */
 import { describe, expect, it } from "vitest";
-import { holdReply, holdRequest, type Selector } from "./lab/proxy.js";
+import { PHASES as ALL_PHASES, holdAt } from "./lab/phases.js";
 import { accepted, grantsOf, running, shell, times, useFleet } from "./lab/use-fleet.js";
 
 const EXIT_WITHIN_MS = 30_000;
-
-interface Phase {
-  readonly line: "redis" | "engine";
-  readonly selector: Selector;
-  readonly hold: "request" | "reply";
-}
-
-const at = (line: Phase["line"], hold: Phase["hold"], selector: Selector): Phase => ({ line, selector, hold });
-const ALL_PHASES: readonly (readonly [string, Phase])[] = [
-  ["before admit", at("redis", "request", { script: "task-admit" })],
-  ["after admit", at("redis", "reply", { script: "task-admit" })],
-  ["before create", at("engine", "request", { command: "POST", path: /\/create$/ })],
-  ["after create", at("engine", "reply", { command: "POST", path: /\/create$/ })],
-  ["before start", at("engine", "request", { command: "POST", path: /\/start$/ })],
-  ["after start", at("engine", "reply", { command: "POST", path: /\/start$/ })],
-  ["before activate", at("redis", "request", { script: "task-activate" })],
-  ["after activate", at("redis", "reply", { script: "task-activate" })],
-  ["before settle", at("redis", "request", { script: "task-settle" })],
-  ["after settle", at("redis", "reply", { script: "task-settle" })],
-  ["before remove", at("engine", "request", { command: "DELETE" })],
-  ["before release", at("redis", "request", { script: "task-release" })],
-  ["after release", at("redis", "reply", { script: "task-release" })],
-];
 
 const SHORT = new Set(["after admit", "before start", "after activate", "before settle", "before release"]);
 const PHASES = times(
@@ -39,24 +16,21 @@ describe("SIGTERM", () => {
   const worker = () => fleet().worker(0);
 
   describe.each(Array.from({ length: times(1, 3) }, (_, n) => n + 1))("try %i", () => {
-    it.each(PHASES)(
-      "%s: the task ends once and the worker exits 0 (C2, T1, T2)",
-      async (_, { line, selector, hold }) => {
-        const rule = worker()[line].on(selector, hold === "request" ? holdRequest() : holdReply());
-        const task = await accepted(fleet(), shell("echo done"));
-        await rule.reached(20_000);
-        const exit = worker().terminate(EXIT_WITHIN_MS);
-        await worker()
-          .process()
-          .line(/"stopping"/, 5_000);
-        rule.release();
+    it.each(PHASES)("%s: the task ends once and the worker exits 0 (C2, T1, T2)", async (_, phase) => {
+      const rule = holdAt(worker(), phase);
+      const task = await accepted(fleet(), shell("echo done"));
+      await rule.reached(20_000);
+      const exit = worker().terminate(EXIT_WITHIN_MS);
+      await worker()
+        .process()
+        .line(/"stopping"/, 5_000);
+      rule.release();
 
-        expect((await exit).code).toBe(0);
-        await worker().start();
-        const outcome = await fleet().producer.outcome(task, 60_000);
-        expect([outcome.status, outcome.stdout.text]).toEqual(["SUCCEEDED", "done\n"]);
-      },
-    );
+      expect((await exit).code).toBe(0);
+      await worker().start();
+      const outcome = await fleet().producer.outcome(task, 60_000);
+      expect([outcome.status, outcome.stdout.text]).toEqual(["SUCCEEDED", "done\n"]);
+    });
   });
 
   it("while a task runs that ends within the grace: it takes nothing new, delivers and exits (T2)", async () => {
