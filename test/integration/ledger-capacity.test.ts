@@ -105,15 +105,28 @@ describe("waiting lists", () => {
     await end(granted);
   });
 
+  it("refuses a newcomer of a workspace whose older waiter could take the room, and nobody of another", async () => {
+    await f.ledger.hosts.setLimits("workspace", "w", { slots: 1 });
+    const first = await f.granted(worker, await accept({ workspace_id: "w" }));
+    const old = await accept({ workspace_id: "w" });
+    expect(await f.admit(worker, old)).toEqual({ kind: "parked", scope: "workspace" });
+    await end(first);
+
+    expect(await f.admit(worker, await accept({ workspace_id: "w" }))).toEqual({ kind: "parked", scope: "workspace" });
+    const stranger = await f.granted(worker, await accept({ workspace_id: "other" }));
+    await end(await f.granted(worker, old));
+    await end(stranger);
+  });
+
   it("lets a small task pass a waiter that this host could never serve", async () => {
     const big = await f.register({ limits: { ...LIMITS, cpu_milli: 64_000 } });
     const full = await f.granted(big, await accept({ resources: { cpu: 64 } }));
     expect(await f.admit(big, await accept({ resources: { cpu: 32 } }))).toMatchObject({ kind: "parked" });
 
-    const small = await accept();
+    const reply = await f.admit(big, await accept());
 
-    expect(await f.admit(big, small)).toMatchObject({ kind: "parked" });
-    await end(await f.granted(worker, small));
+    if (reply.kind !== "elsewhere") throw new Error(reply.kind);
+    await end(await f.granted(worker, reply.delivery));
     await end(full);
   });
 
@@ -178,11 +191,14 @@ describe("waiting lists", () => {
     await f.ledger.tasks.cancel(delivery);
   });
 
-  it("parks a task on a host that lacks its image while another host offers it", async () => {
-    const other = await f.register({ images: [{ image: "other:1", digest: DIGEST }] });
+  it("parks a task on a host that lacks its image while the one that offers it has no room", async () => {
+    const other = await f.register({ images: [{ image: "other:1", digest: DIGEST }], limits: { ...LIMITS, slots: 1 } });
+    const grant = await f.granted(other, await accept({ image: "other:1" }));
     const delivery = await accept({ image: "other:1" });
 
     expect(await f.admit(worker, delivery)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.ledger.tasks.headsWithRoom()).toEqual([]);
+    await end(grant);
     expect((await f.ledger.tasks.headsWithRoom()).map(({ task_id }) => task_id)).toEqual([delivery.task_id]);
     await end(await f.granted(other, delivery));
   });

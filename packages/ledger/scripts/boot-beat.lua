@@ -1,19 +1,26 @@
 #!lua flags=allow-oom
 -- boot-beat: renews a boot's lease for all it holds and tells it what the ledger knows of that.
--- ARGV: boot, counter, highest fence seen ('' for none), engine healthy (0 | 1), held token, ...
+-- ARGV: boot, counter, highest fence seen ('' for none), engine healthy (0 | 1),
+--   count of strange sandboxes ('' where nobody looked), strange sandbox, ..., held token, ...
 -- Replies: {ok, draining (0 | 1), cancelled tokens, unknown tokens, missing tokens} · {unknown} · {dead}
 -- Keeps: L1 L3 L4 C2 T3. Idempotent under re-send by the counter: a copy neither renews nor counts.
 --- @include "begin"
 --- @include "fence"
+--- @include "grants"
+--- @include "strangers"
 local boot, counter = ARGV[1], tonumber(ARGV[2])
+-- Whoever reports it, a fence that was seen was given out; and a beat may be the first to meet a new run of Redis.
+if ARGV[3] ~= '' then raise_fence_floor(ARGV[3]) end
+grants_open()
 local found = redis.call('HMGET', key.boot(boot), 'state', 'counter', 'host')
 local state, last, host = found[1], found[2], found[3]
 if not state then return { 'unknown' } end
 if state == 'DEAD' then return { 'dead' } end
 
 local fresh, missed = counter > tonumber(last), key.boot_missing(boot)
+local first_held = 6 + (tonumber(ARGV[5]) or 0)
 local held, cancelled, unknown, missing = {}, {}, {}, {}
-for i = 5, #ARGV do
+for i = first_held, #ARGV do
   local token = ARGV[i]
   held[token] = true
   local of = redis.call('HMGET', key.reservation(token), 'workspace', 'task', 'boot')
@@ -35,9 +42,6 @@ end
 if fresh then
   redis.call('HSET', key.boot(boot), 'counter', ARGV[2], 'lease_ends_ms', int(now_ms + LEASE_MS))
   redis.call('HSET', key.host(host), 'engine_healthy', ARGV[4])
-  if ARGV[3] ~= '' then
-    redis.call('HSET', key.boot(boot), 'fence_seen', ARGV[3])
-    raise_fence_floor(ARGV[3])
-  end
+  if ARGV[5] ~= '' then note_strangers(boot, host, { unpack(ARGV, 6, first_held - 1) }) end
 end
 return { 'ok', state == 'DRAINING' and '1' or '0', cancelled, unknown, missing }

@@ -1,12 +1,12 @@
-#!lua
+#!lua flags=allow-oom
 -- boot-register: begins the life of a boot, with its lease, and says what its host offers. The first worker of a
 -- host fixes the host's limits; they may be fixed anew once no boot of the host lives and what is reserved fits.
 -- ARGV: boot, host, engine version, program version, limits ('' for none), default limits,
 --   count of runtimes, runtime, ..., image, digest, ... (limits are slots,cpu_milli,memory_mb,pids)
--- Replies: {registered, limits} · {limits_differ, recorded} · {image_differs, image, recorded, offered}
+-- Replies: {registered, limits, promotions} · {limits_differ, recorded} · {image_differs, image, recorded, offered}
 -- Keeps: C1 L4. Idempotent under re-send: a boot registers once.
 --- @include "begin"
---- @include "boots"
+--- @include "waiting"
 --- @include "grants"
 local boot, host = ARGV[1], ARGV[2]
 local first_image = 8 + tonumber(ARGV[7])
@@ -24,9 +24,15 @@ local function recorded_limits()
   return table.concat(redis.call('HMGET', key.limits('host', host), unpack(AMOUNT)), ',')
 end
 
+local function registered(limits)
+  local promotions = {}
+  add_fleet_heads(promotions)
+  return { 'registered', limits, promotions }
+end
+
 local alone = not has_live_boot(host, boot)
 local recorded = recorded_limits()
-if state then return { 'registered', recorded } end
+if state then return registered(recorded) end
 local limits = recorded or (ARGV[5] ~= '' and ARGV[5] or ARGV[6])
 if recorded and ARGV[5] ~= '' and ARGV[5] ~= recorded then
   if not alone or not fits(sum_of('host', host), numbers(ARGV[5])) then return { 'limits_differ', recorded } end
@@ -57,4 +63,4 @@ end
 redis.call('SADD', key.host_boots(host), boot)
 redis.call('HSET', key.boot(boot), 'host', host, 'state', 'LIVE', 'counter', '-1', 'program_version', ARGV[4],
   'registered_ms', int(now_ms), 'lease_ends_ms', int(now_ms + LEASE_MS))
-return { 'registered', limits }
+return registered(limits)

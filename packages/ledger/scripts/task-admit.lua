@@ -1,12 +1,14 @@
 #!lua flags=allow-oom
--- task-admit: grants one attempt of a task to a boot, or says why not. A denial changes only the waiting list.
+-- task-admit: grants one attempt of a task to a boot, or says why not. A denial changes only the waiting list, or
+-- sends the task to a boot of another host that has room.
 -- ARGV: workspace, task, boot, host, delivery, sandbox, token,
 --   failures by JSON: image, runtime, resources, queue timeout
 -- Replies: {granted, token, sandbox, attempt, generation, fence, accepted_ms, granted_ms, sequence, body}
---   · {done, outcome, promotions} · {parked, scope} · {busy | stale | draining | closed | fenced}
+--   · {done, outcome, promotions} · {parked, scope} · {elsewhere, delivery, queue, job} · {busy | stale | draining | closed | fenced}
 -- Keeps: C1 C2 L1 L3 G1 T1. Idempotent under re-send by the owner token; a later admit for the same boot and
 -- delivery gets the old grant.
 --- @include "begin"
+--- @include "elsewhere"
 --- @include "ending"
 --- @include "fence"
 --- @include "grants"
@@ -20,8 +22,15 @@ local function granted(task)
   }
 end
 
+local function elsewhere(task)
+  return { 'elsewhere', task.delivery, task.queue, task.job }
+end
+
 local task = load_task(workspace, id)
 if task and terminal(task) then return { 'done', task.outcome, {} } end
+if task and task.moved_by == token and task.moved_as == task.delivery and task.status == 'PENDING' then
+  return elsewhere(task)
+end
 -- A token stands for one admit: spent or lent elsewhere, it can only belong to a delayed copy.
 if not task or redis.call('EXISTS', key.gone(token)) == 1 then return { 'stale' } end
 local reserved = redis.call('EXISTS', key.reservation(token)) == 1
@@ -42,7 +51,7 @@ end
 local deadline = redis.call('ZSCORE', key.pending, task.member)
 if deadline and now_ms >= tonumber(deadline) then return refuse(ARGV[11]) end
 if redis.call('HGET', key.boot(boot), 'state') == 'DRAINING' then return { 'draining' } end
-if not grants_open() then return { 'closed' } end
+if not grants_open() or shows_strangers(host) then return { 'closed' } end
 local refusal = refusal_of(task)
 if refusal == 'image' then return refuse(ARGV[8]) end
 if refusal == 'runtime' then return refuse(ARGV[9]) end
@@ -60,6 +69,14 @@ local function denied()
 end
 
 local scope = denied()
+local other = scope == 'host' and boot_with_room(task, host)
+if other then
+  leave(task)
+  follow_plain_job(task)
+  redeliver(task, boot_queue(other))
+  set(task, { moved_by = token, moved_as = task.delivery })
+  return elsewhere(task)
+end
 if scope then
   park(task, scope)
   return { 'parked', scope }

@@ -11,6 +11,7 @@ import {
 import type { Caller } from "./caller.js";
 import { idPart, type Keys } from "./keys.js";
 import type {
+  BeatCall,
   BeatReply,
   BootRegistration,
   BootSight,
@@ -45,21 +46,10 @@ export interface BootStoreDeps {
 }
 
 export function createBootStore(deps: BootStoreDeps): BootStore {
-  const { caller, keys, subscriber, lease_ms } = deps;
+  const { caller, keys, subscriber } = deps;
   return {
     register: (registration) => register(deps, registration),
-    beat: async (call): Promise<BeatReply> => {
-      const { counter, fence_seen, engine_healthy, held } = call;
-      const args = [idPart(call.boot_id), counter, fence_seen ?? "", engine_healthy ? 1 : 0, ...held.map(idPart)];
-      const reply = list(await caller.run("boot-beat", args));
-      const kind = tagOf(reply, ["ok", "unknown", "dead"]);
-      if (kind !== "ok") return { kind };
-      const [, draining, cancelled, unknown, missing] = reply;
-      return {
-        ...{ kind, lease_ms, draining: draining === "1" },
-        ...{ cancelled: tokens(cancelled), unknown: tokens(unknown), missing: tokens(missing) },
-      };
-    },
+    beat: (call) => beat(deps, call),
     drain: async (boot_id) => {
       await caller.run("boot-drain", [idPart(boot_id)]);
     },
@@ -87,6 +77,24 @@ export function createBootStore(deps: BootStoreDeps): BootStore {
 
 function tokens(reply: Reply | undefined): OwnerToken[] {
   return list(reply).map((token) => ownerTokenSchema.parse(token));
+}
+
+async function beat({ caller, lease_ms }: BootStoreDeps, call: BeatCall): Promise<BeatReply> {
+  const { counter, fence_seen, engine_healthy, held } = call;
+  const strangers = call.strange_sandboxes?.slice(0, STEP_MAX).map(idPart);
+  const reply = list(
+    await caller.run("boot-beat", [
+      ...[idPart(call.boot_id), counter, fence_seen ?? "", engine_healthy ? 1 : 0],
+      ...[strangers?.length ?? "", ...(strangers ?? []), ...held.map(idPart)],
+    ]),
+  );
+  const kind = tagOf(reply, ["ok", "unknown", "dead"]);
+  if (kind !== "ok") return { kind };
+  const [, draining, cancelled, unknown, missing] = reply;
+  return {
+    ...{ kind, lease_ms, draining: draining === "1" },
+    ...{ cancelled: tokens(cancelled), unknown: tokens(unknown), missing: tokens(missing) },
+  };
 }
 
 /** One step takes no longer than others may wait for Redis. */
@@ -140,7 +148,7 @@ async function register(deps: BootStoreDeps, registration: BootRegistration): Pr
   const kind = tagOf(reply, ["registered", "limits_differ", "image_differs"]);
   switch (kind) {
     case "registered":
-      return { kind, limits: amountOf(reply[1]), lease_ms: deps.lease_ms };
+      return { kind, limits: amountOf(reply[1]), lease_ms: deps.lease_ms, promotions: promotionsOf(reply[2]) };
     case "limits_differ":
       return { kind, recorded: amountOf(reply[1]), offered: checkedAmount(limits ?? default_limits) };
     case "image_differs":

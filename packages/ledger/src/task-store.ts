@@ -147,7 +147,17 @@ async function admit(caller: Caller, call: AdmitCall): Promise<AdmitReply> {
       ...[failures.CAPABILITY_ABSENT, failures.RESOURCES_TOO_LARGE, failures.QUEUE_TIMEOUT],
     ]),
   );
-  const kind = tagOf(reply, ["granted", "done", "busy", "parked", "stale", "draining", "closed", "fenced"]);
+  const kind = tagOf(reply, [
+    "granted",
+    "done",
+    "busy",
+    "parked",
+    "elsewhere",
+    "stale",
+    "draining",
+    "closed",
+    "fenced",
+  ]);
   switch (kind) {
     case "granted":
       return { kind, ...admitted(call, reply) };
@@ -155,6 +165,8 @@ async function admit(caller: Caller, call: AdmitCall): Promise<AdmitReply> {
       return { kind, outcome: outcomeOf(reply[1]), promotions: promotionsOf(reply[2]) };
     case "parked":
       return { kind, scope: tagOf(reply.slice(1), ["host", "workspace", "fleet"]) };
+    case "elsewhere":
+      return { kind, delivery: deliveryOf(call, reply.slice(1, 4)) };
     default:
       return { kind };
   }

@@ -28,6 +28,21 @@ local function has_live_boot(host, except)
   return false
 end
 
+-- After a lost tail: whether a boot of the host still sees live sandboxes of this fleet that the ledger does not know,
+-- or has not been heard since. They hold room that no sum counts.
+local function shows_strangers(host)
+  local fleet = redis.call('HMGET', key.fleet, 'tail_lost', 'run_id')
+  if fleet[1] ~= '1' then return false end
+  for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
+    local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'counter', 'strangers', 'looked_in_run')
+    if lease_stands(found[1], found[2]) then
+      if found[3] == '-1' or (found[5] and found[5] ~= fleet[2]) then return true end
+      if found[5] and found[4] ~= '0' then return true end
+    end
+  end
+  return false
+end
+
 local function engine_healthy(host)
   return redis.call('HGET', key.host(host), 'engine_healthy') == '1'
 end

@@ -15,7 +15,8 @@ local function grants_open()
   local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
   local found = redis.call('HMGET', key.fleet, 'run_id', 'grants_open_at_ms', 'closed_cleanly')
   if found[1] ~= run_id then
-    return (found[3] == '1' and open_grants or close_grants)({ 'run_id', run_id })
+    if found[3] == '1' then return open_grants({ 'run_id', run_id, 'tail_lost', '0' }) end
+    return close_grants({ 'run_id', run_id, 'tail_lost', '1' })
   end
   if found[2] == '0' then return true end
   local opens = tonumber(found[2])

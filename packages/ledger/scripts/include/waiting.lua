@@ -67,7 +67,7 @@ end
 local function hosts_with_room()
   local hosts = {}
   for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
-    if engine_healthy(host) and takes_tasks(host) then
+    if engine_healthy(host) and takes_tasks(host) and not shows_strangers(host) then
       hosts[#hosts + 1] = { id = host, free = free_in('host', host) }
     end
   end

@@ -1,0 +1,34 @@
+-- Where else a task could run that this host has denied: a host that would admit it now, by the rule of admit itself,
+-- so that no older waiter loses its turn. What is on its way to a host counts as if it had arrived.
+--- @include "waiting"
+local function boot_to_send_to(host)
+  local best, least, coming = nil, nil, 0
+  local boots = redis.call('SMEMBERS', key.host_boots(host))
+  table.sort(boots)
+  for _, boot in ipairs(boots) do
+    local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
+    coming = coming + redis.call('SCARD', key.boot_routes(boot))
+    if found[1] == 'LIVE' and lease_stands(found[1], found[2]) then
+      local held = redis.call('SCARD', key.boot_tokens(boot))
+      if not least or held < least then best, least = boot, held end
+    end
+  end
+  return best, coming
+end
+
+local function boot_with_room(task, except)
+  local amount, best, most = amount_in(task), nil, nil
+  local hosts = redis.call('SMEMBERS', key.hosts)
+  table.sort(hosts)
+  for _, host in ipairs(hosts) do
+    if host ~= except and engine_healthy(host) and not shows_strangers(host) and could_serve(host, task) then
+      local free = free_in('host', host)
+      local boot, coming = boot_to_send_to(host)
+      free[1] = free[1] - coming
+      if boot and fits(amount, free) and (not most or free[1] > most) and not overtaken_in_fleet(task, host) then
+        best, most = boot, free[1]
+      end
+    end
+  end
+  return best
+end

@@ -1,0 +1,23 @@
+-- Live sandboxes that a worker sees on its engine and does not hold. Those of other boots are known by their
+-- reservations; one that just ended may still be seen once, so only what is unknown in two looks running counts. The
+-- first look in a run of Redis has none before it: there all that is unknown counts.
+local function note_strangers(boot, host, seen)
+  local known, unknown, count = {}, {}, 0
+  for _, other in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
+    for _, token in ipairs(redis.call('SMEMBERS', key.boot_tokens(other))) do
+      known[redis.call('HGET', key.reservation(token), 'sandbox')] = true
+    end
+  end
+  local run_id = redis.call('HGET', key.fleet, 'run_id')
+  local found = redis.call('HMGET', key.boot(boot), 'looked_in_run', 'unknown_sandboxes')
+  local before = {}
+  for sandbox in string.gmatch(found[2] or '', '%S+') do before[sandbox] = true end
+  for _, sandbox in ipairs(seen) do
+    if not known[sandbox] then
+      unknown[#unknown + 1] = sandbox
+      if before[sandbox] or found[1] ~= run_id then count = count + 1 end
+    end
+  end
+  redis.call('HSET', key.boot(boot), 'looked_in_run', run_id, 'strangers', int(count),
+    'unknown_sandboxes', table.concat(unknown, ' '))
+end

@@ -1,0 +1,123 @@
+/** Lives of boots: registration, beats, and death with what comes after it (design.md §3). */
+import type { Amount, BootId, Fence, HostId, ImageOffer, OwnerToken, SandboxId, TaskName } from "@holdfast/contract";
+import type { Delivery, Promotion } from "./delivery.js";
+
+export interface BootRegistration {
+  readonly boot_id: BootId;
+  readonly host_id: HostId;
+  /** Null takes the recorded limits, or `default_limits` for a new host. */
+  readonly limits: Amount | null;
+  readonly default_limits: Amount;
+  readonly images: readonly ImageOffer[];
+  readonly runtimes: readonly string[];
+  readonly engine_version: string;
+  readonly program_version: string;
+}
+
+export type RegisterReply =
+  | {
+      readonly kind: "registered";
+      readonly limits: Amount;
+      readonly lease_ms: number;
+      /** Waiters that have room on this host now. */
+      readonly promotions: readonly Promotion[];
+    }
+  | { readonly kind: "limits_differ"; readonly recorded: Amount; readonly offered: Amount }
+  | { readonly kind: "image_differs"; readonly image: string; readonly recorded: string; readonly offered: string };
+
+export interface BeatCall {
+  readonly boot_id: BootId;
+  readonly counter: number;
+  /** Every token drawn by the worker and not yet released, from before its admit is sent. */
+  readonly held: readonly OwnerToken[];
+  readonly fence_seen: Fence | null;
+  readonly engine_healthy: boolean;
+  /**
+   * Sandboxes of this fleet that this worker's engine shows alive and nobody here holds: after a lost tail the host is
+   * granted nothing while one of them is unknown to the ledger. Absent where the worker has not looked.
+   */
+  readonly strange_sandboxes?: readonly SandboxId[];
+}
+
+export type BeatReply =
+  | {
+      readonly kind: "ok";
+      readonly lease_ms: number;
+      readonly draining: boolean;
+      /** Held tokens whose task is to be cancelled. */
+      readonly cancelled: readonly OwnerToken[];
+      /** Held tokens the ledger does not know. */
+      readonly unknown: readonly OwnerToken[];
+      /** Tokens of this boot that were absent from two beats. */
+      readonly missing: readonly OwnerToken[];
+    }
+  | { readonly kind: "unknown" }
+  | { readonly kind: "dead" };
+
+/** A boot as anybody may look at it. */
+export interface BootSight {
+  readonly boot_id: BootId;
+  readonly host_id: HostId;
+  readonly state: "LIVE" | "DRAINING" | "DEAD";
+  /** Of its last beat: it stands still while the boot does not act. */
+  readonly counter: number;
+  /** By Redis's clock; a lease that begins in the future counts as ended. */
+  readonly lease_ended: boolean;
+  /** Since it was declared DEAD, by Redis's clock (0 where that stepped back); null while it is not. */
+  readonly dead_ms: number | null;
+  /** Open reservations that name it. */
+  readonly reservations: number;
+}
+
+export type BuryReply =
+  /** DEAD for ever, by this call or before it. */
+  | { readonly kind: "buried" | "already"; readonly promotions: readonly Promotion[] }
+  /** Its lease stands, or its counter is not the one that was seen: it lives. */
+  | { readonly kind: "alive" }
+  | { readonly kind: "unknown" };
+
+/** What became of a DEAD boot's tasks in one step; `left` says how many still wait for the next. */
+export interface RecoverReply {
+  readonly requeued: readonly Delivery[];
+  readonly settled: readonly TaskName[];
+  readonly promotions: readonly Promotion[];
+  readonly left: number;
+}
+
+/** By what right a DEAD boot's reservations are freed. */
+export type FreeRight =
+  /** These sandboxes were proven gone by somebody who serves the boot's engine. */
+  | { readonly kind: "proof"; readonly sandbox_ids: readonly SandboxId[] }
+  /** The dead-man bound has run on the caller's own clock since it saw DEAD. */
+  | { readonly kind: "bound" };
+
+export interface BootStore {
+  register(registration: BootRegistration): Promise<RegisterReply>;
+  beat(call: BeatCall): Promise<BeatReply>;
+  drain(boot_id: BootId): Promise<void>;
+  /** `holds` where something is still held: the boot stays. */
+  retire(boot_id: BootId): Promise<{ kind: "retired" } | { kind: "holds"; tokens: OwnerToken[] }>;
+  /** Every boot with a record, tombstones included. Reads only. */
+  look(): Promise<BootSight[]>;
+  /** `seen_counter` is the one that stood still for a whole observation on the caller's own clock. */
+  bury(boot_id: BootId, seen_counter: number): Promise<BuryReply>;
+  /**
+   * Takes the RUNNING tasks of a DEAD boot from it: back to PENDING with a new delivery, or settled where they are
+   * cancelled or their attempts are used up. Each step is conditional on boot, generation and fence, so that anyone
+   * may repeat it; its reservations drain until they are freed. Nothing happens before DEAD is older than the tail
+   * that Redis may lose.
+   */
+  recover(boot_id: BootId, limit: number): Promise<RecoverReply>;
+  /**
+   * Frees reservations of a DEAD boot; idempotent. One whose task still runs under it stays until that is recovered,
+   * and all stay while DEAD is younger than the tail that Redis may lose. `left` counts what stays.
+   */
+  free(boot_id: BootId, right: FreeRight): Promise<{ promotions: Promotion[]; left: number }>;
+  /**
+   * PENDING tasks whose route is the boot's own queue get a new delivery on the queue they came by (the shared one),
+   * where that boot takes nothing any more: it is DEAD and older than the tail, drains, or its engine is sick.
+   */
+  reroute(boot_id: BootId, limit: number): Promise<Delivery[]>;
+  /** Calls back when a doorbell rings: a cancel was flagged, or the boot is to drain. Returns how to stop. */
+  onBell(boot_id: BootId, ring: () => void): Promise<() => Promise<void>>;
+}
