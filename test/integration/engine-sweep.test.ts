@@ -59,7 +59,7 @@ describe("sweep", () => {
     const world = await setup();
     await leave({ fleet: world.engine.fleet_id, boot: world.engine.boot_id, state });
 
-    expect(await world.engine.sweep(nobody)).toEqual({ seen: 1, removed: 1, failed: 0, stuck: 0 });
+    expect(await world.engine.sweep(nobody)).toEqual({ seen: 1, removed: 1, failed: 0, stuck: 0, strange: [] });
     expect(await left(world)).toEqual([]);
   });
 
@@ -73,7 +73,8 @@ describe("sweep", () => {
 
     const counts = await world.engine.sweep({ ...nobody, dead_boots: new Set([dead]) });
 
-    expect(counts).toEqual({ seen: 8, removed: 4, failed: 0, stuck: 0 });
+    expect(counts).toMatchObject({ seen: 8, removed: 4, failed: 0, stuck: 0 });
+    expect(counts.strange.toSorted(), "what is alive and held by nobody here").toEqual(kept.slice(1, 3).toSorted());
     expect(await left(world)).toEqual(kept.toSorted());
     await world.engine.sweep({ ...nobody, dead_boots: new Set([living]) });
   });
@@ -113,7 +114,7 @@ describe("sweep", () => {
     const stranger = drawFleetId();
     await leave({ fleet: stranger, boot: world.engine.boot_id, state: "running" });
 
-    expect(await world.engine.sweep(nobody)).toEqual({ seen: 0, removed: 0, failed: 0, stuck: 0 });
+    expect(await world.engine.sweep(nobody)).toEqual({ seen: 0, removed: 0, failed: 0, stuck: 0, strange: [] });
 
     const other = await setup(stranger);
     expect(await other.engine.sweep({ ...nobody, dead_boots: new Set([world.engine.boot_id]) })).toMatchObject({

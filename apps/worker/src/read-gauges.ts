@@ -12,7 +12,8 @@ export function readGauges(registry: Metrics, metrics: WorkerMetrics, current: (
     metrics.sandboxes.set(removing, { state: "removing" });
     metrics.slots.set(gate.slots, { state: "total" });
     metrics.slots.set(all.length, { state: "used" });
-    metrics.slots.set(gate.isOpen ? Math.max(0, gate.slots - all.length) : 0, { state: "free" });
+    metrics.slots.set(gate.others, { state: "others" });
+    metrics.slots.set(gate.isOpen ? Math.max(0, gate.slots - all.length - gate.others) : 0, { state: "free" });
     metrics.lease_left_seconds.set(lease.leftMs() / 1_000);
     metrics.engine_healthy.set(engine_healthy ? 1 : 0);
   });

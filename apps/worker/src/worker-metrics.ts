@@ -18,6 +18,11 @@ export interface WorkerMetrics {
   readonly engine_healthy: Gauge;
   readonly sweep_removed_total: Counter;
   readonly sweep_stuck: Gauge;
+  readonly strange_sandboxes: Gauge;
+  readonly boots_buried_total: Counter;
+  readonly dead_boots_holding: Gauge;
+  readonly tasks_recovered_total: Counter;
+  readonly reservations_freed_total: Counter;
   readonly boots_total: Counter;
   readonly consumer_rebuilds_total: Counter;
 }
@@ -45,6 +50,11 @@ export function createWorkerMetrics(metrics: Metrics): WorkerMetrics {
     engine_healthy: gauge("engine_healthy", "1 while the engine answers its pings."),
     sweep_removed_total: counter("sweep_removed_total", "Containers removed by the sweep."),
     sweep_stuck: gauge("sweep_stuck", "Containers whose removal does not come to an end."),
+    strange_sandboxes: gauge("strange_sandboxes", "Sandboxes alive on the engine that this worker does not hold."),
+    boots_buried_total: counter("boots_buried_total", "Boots that this worker declared dead."),
+    dead_boots_holding: gauge("dead_boots_holding", "Dead boots whose capacity is not free yet."),
+    tasks_recovered_total: counter("tasks_recovered_total", "Tasks taken from dead boots.", "became"),
+    reservations_freed_total: counter("reservations_freed_total", "Reservations of dead boots given back.", "right"),
     boots_total: counter("boots_total", "Boots this process went through.", "began_after"),
     consumer_rebuilds_total: counter("consumer_rebuilds_total", "Consumers rebuilt since they fetched nothing."),
   };

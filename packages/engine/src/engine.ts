@@ -96,6 +96,8 @@ export interface SweepFacts {
   readonly dead_boots: ReadonlySet<string>;
   /** Sandboxes this worker holds now. */
   readonly held: ReadonlySet<string>;
+  /** Every boot the ledger has a record of, by a look that is still fresh. Without it no boot counts as absent. */
+  readonly known_boots?: ReadonlySet<string>;
 }
 
 export interface SweepCounts {
@@ -104,6 +106,8 @@ export interface SweepCounts {
   readonly failed: number;
   /** Containers in `removing` for more than 60 s: capacity stays held and the host is degraded. */
   readonly stuck: number;
+  /** Sandboxes of tasks that are alive after the pass and that `held` does not name. */
+  readonly strange: readonly SandboxId[];
 }
 
 export interface FoundSandbox {

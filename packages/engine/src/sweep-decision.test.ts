@@ -1,8 +1,16 @@
-import { type BootId, drawBootId, drawFleetId, drawHostId, drawSandboxId, type SandboxId } from "@holdfast/contract";
+import {
+  type BootId,
+  drawBootId,
+  drawFleetId,
+  drawHostId,
+  drawSandboxId,
+  type SandboxId,
+  TIMES,
+} from "@holdfast/contract";
 import { describe, expect, it } from "vitest";
 import type { ListedContainer } from "./container-calls.js";
 import { containerName, LABELS, labelsOf } from "./container-name.js";
-import { decideSweep, REMOVING_MS_MAX, type SweepView } from "./sweep-decision.js";
+import { decideSweep, REMOVING_MS_MAX, type SweepView, strangerIn } from "./sweep-decision.js";
 
 const NOW_MS = 1_800_000_000_000;
 const own = drawBootId();
@@ -13,15 +21,16 @@ interface Given {
   readonly sandbox_id?: SandboxId;
   readonly state?: string;
   readonly age_ms?: number;
+  readonly purpose?: "task" | "probe";
 }
 
 function container(given: Given = {}): ListedContainer {
   const { boot_id = own, sandbox_id = drawSandboxId(), state = "running", age_ms = 1_000 } = given;
-  const identity = { fleet_id: drawFleetId(), host_id: drawHostId(), boot_id, sandbox_id, lifetime_seconds: 60 };
+  const identity = { fleet_id: drawFleetId(), host_id: drawHostId(), boot_id, sandbox_id, lifetime_seconds: 3_600 };
   return {
     id: "c1",
     name: containerName(boot_id, sandbox_id, 1),
-    labels: labelsOf({ ...identity, purpose: "task" }),
+    labels: labelsOf({ ...identity, purpose: given.purpose ?? "task" }),
     state,
     created_at_ms: NOW_MS - age_ms,
   };
@@ -73,9 +82,9 @@ describe("decideSweep", () => {
   it("removes any boot's container past its lifetime by the engine's clock (E4), and not one moment before", () => {
     const late = { kind: "remove", why: "lifetime_over" };
 
-    expect(decideSweep(container({ boot_id: other, age_ms: 60_001 }), view())).toEqual(late);
-    expect(decideSweep(container({ boot_id: other, age_ms: 60_000 }), view())).toEqual({ kind: "keep" });
-    const held = container({ age_ms: 60_001 });
+    expect(decideSweep(container({ boot_id: other, age_ms: 3_600_001 }), view())).toEqual(late);
+    expect(decideSweep(container({ boot_id: other, age_ms: 3_600_000 }), view())).toEqual({ kind: "keep" });
+    const held = container({ age_ms: 3_600_001 });
     const heldView = view({ held: new Set([held.labels[LABELS.sandbox] ?? ""]) });
     expect(decideSweep(held, heldView)).toEqual(late);
   });
@@ -99,5 +108,41 @@ describe("decideSweep", () => {
 
     expect(decideSweep(removing, since(REMOVING_MS_MAX))).toEqual({ kind: "wait", stuck: false });
     expect(decideSweep(removing, since(REMOVING_MS_MAX + 1))).toEqual({ kind: "wait", stuck: true });
+  });
+
+  describe("of a boot the ledger has no record of", () => {
+    const known = view({ known_boots: new Set([own]) });
+    const old_ms = TIMES.dead_man_bound_ms + 1;
+
+    it.each(["created", "exited", "dead"])("removes what is %s and older than the dead-man bound (L4)", (state) => {
+      const absent = { kind: "remove", why: "boot_absent" };
+
+      expect(decideSweep(container({ state, boot_id: other, age_ms: old_ms }), known)).toEqual(absent);
+      expect(decideSweep(container({ state, boot_id: other, age_ms: old_ms - 1 }), known)).toEqual({ kind: "keep" });
+    });
+
+    it.each(["running", "paused", "restarting"])("keeps what is %s, however old: absent is not dead (L4)", (state) => {
+      expect(decideSweep(container({ state, boot_id: other, age_ms: old_ms }), known)).toEqual({ kind: "keep" });
+    });
+
+    it("keeps everything where nobody looked, and what a boot with a record made", () => {
+      const left = container({ state: "exited", boot_id: other, age_ms: old_ms });
+
+      expect(decideSweep(left, view())).toEqual({ kind: "keep" });
+      expect(decideSweep(left, view({ known_boots: new Set([own, other]) }))).toEqual({ kind: "keep" });
+    });
+  });
+});
+
+describe("strangerIn", () => {
+  it("names what is alive, serves a task and is held by nobody here", () => {
+    const sandbox_id = drawSandboxId();
+    const given = { boot_id: other, sandbox_id };
+
+    expect(strangerIn(container(given), view())).toBe(sandbox_id);
+    expect(strangerIn(container({ ...given, state: "paused" }), view())).toBe(sandbox_id);
+    expect(strangerIn(container({ ...given, state: "exited" }), view())).toBeNull();
+    expect(strangerIn(container({ ...given, purpose: "probe" }), view())).toBeNull();
+    expect(strangerIn(container(given), view({ held: new Set([sandbox_id]) }))).toBeNull();
   });
 });

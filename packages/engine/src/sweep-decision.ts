@@ -1,17 +1,26 @@
 /** Which containers a sweep removes: a pure decision, so that E2 can be read in one place. */
-import type { BootId } from "@holdfast/contract";
+import { type BootId, TIMES } from "@holdfast/contract";
 import type { ListedContainer } from "./container-calls.js";
-import { identityOf } from "./container-name.js";
+import { type ContainerIdentity, identityOf } from "./container-name.js";
 import type { SweepFacts } from "./engine.js";
 
 /** Beyond this a removal does not end by itself. */
 export const REMOVING_MS_MAX = 60_000;
 
+/** In these states no process of it is left and nobody but its maker starts one. */
+const AT_REST = new Set(["created", "exited", "dead", "removing"]);
+
+export function isAlive(container: Pick<ListedContainer, "state">): boolean {
+  return !AT_REST.has(container.state);
+}
+
+export type SweepReason = "not_held" | "boot_dead" | "boot_absent" | "lifetime_over";
+
 export type SweepDecision =
   | { readonly kind: "keep" }
   /** Being removed by the engine already; `stuck` once that takes too long. */
   | { readonly kind: "wait"; readonly stuck: boolean }
-  | { readonly kind: "remove"; readonly why: "not_held" | "boot_dead" | "lifetime_over" };
+  | { readonly kind: "remove"; readonly why: SweepReason };
 
 export interface SweepView extends SweepFacts {
   readonly boot_id: BootId;
@@ -23,14 +32,22 @@ export interface SweepView extends SweepFacts {
   removingSince(id: string): number;
 }
 
-function reasonOf(container: ListedContainer, view: SweepView): "not_held" | "boot_dead" | "lifetime_over" | null {
+/** Absent is not dead (L4): nothing that runs is ended for it, and what is at rest has had its dead-man bound. */
+function isAbsentAndOver(container: ListedContainer, boot_id: BootId, view: SweepView): boolean {
+  if (view.known_boots === undefined || view.known_boots.has(boot_id)) return false;
+  return !isAlive(container) && view.now_ms - container.created_at_ms > TIMES.dead_man_bound_ms;
+}
+
+function reasonOf(container: ListedContainer, view: SweepView): SweepReason | null {
   if (view.in_hand.has(container.name)) return null;
   const identity = identityOf(container.labels);
   // A container of ours whose labels are not whole has no owner to ask, but also no proof: only its owner may end it.
   if (identity === null) return null;
   const { boot_id, sandbox_id, lifetime_seconds } = identity;
-  if (boot_id === view.boot_id && !view.held.has(sandbox_id)) return "not_held";
-  if (boot_id !== view.boot_id && view.dead_boots.has(boot_id)) return "boot_dead";
+  const isOwn = boot_id === view.boot_id;
+  if (isOwn && !view.held.has(sandbox_id)) return "not_held";
+  if (!isOwn && view.dead_boots.has(boot_id)) return "boot_dead";
+  if (!isOwn && isAbsentAndOver(container, boot_id, view)) return "boot_absent";
   return view.now_ms - container.created_at_ms > lifetime_seconds * 1000 ? "lifetime_over" : null;
 }
 
@@ -40,4 +57,14 @@ export function decideSweep(container: ListedContainer, view: SweepView): SweepD
   }
   const why = reasonOf(container, view);
   return why === null ? { kind: "keep" } : { kind: "remove", why };
+}
+
+const SERVES_CALLERS: readonly ContainerIdentity["purpose"][] = ["task", "pool"];
+
+/** The sandbox of one that is alive, serves callers and is held by nobody here; else null. */
+export function strangerIn(container: ListedContainer, view: SweepView): ContainerIdentity["sandbox_id"] | null {
+  const identity = identityOf(container.labels);
+  if (identity === null || !isAlive(container) || view.in_hand.has(container.name)) return null;
+  if (!SERVES_CALLERS.includes(identity.purpose) || view.held.has(identity.sandbox_id)) return null;
+  return identity.sandbox_id;
 }

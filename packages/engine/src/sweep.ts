@@ -1,4 +1,5 @@
 /** One pass over the engine's containers of this fleet and host, in every state, after sweep-decision.ts. */
+import { deadline } from "@holdfast/chassis";
 import { type ListedContainer, listContainers } from "./container-calls.js";
 import { LABELS } from "./container-name.js";
 import { endContainer } from "./container-removal.js";
@@ -6,7 +7,10 @@ import type { FoundSandbox, SweepCounts, SweepFacts } from "./engine.js";
 import { readEngineClock } from "./engine-facts.js";
 import type { EngineFailure, EngineReply } from "./engine-failure.js";
 import type { EngineHost } from "./engine-host.js";
-import { decideSweep } from "./sweep-decision.js";
+import { decideSweep, type SweepReason, strangerIn } from "./sweep-decision.js";
+
+/** A removal that takes longer goes on by itself, so that one stuck container does not hold up the other ones. */
+const PASS_MS_MAX = 10_000;
 
 /** The engine could not be asked; the cause tells why. */
 export class EngineAway extends Error {
@@ -30,18 +34,20 @@ export interface Sweeper {
 
 export function createSweeper(host: EngineHost): Sweeper {
   const removingSince = new Map<string, number>();
+  const underWay = new Map<string, Promise<boolean>>();
   const fleet = `${LABELS.fleet}=${host.fleet_id}`;
 
-  async function remove(container: ListedContainer, why: string): Promise<boolean> {
-    const receipt = await host.removals.run(() => endContainer(host.connection, container.id, container.state));
-    host.notice({
-      event: "swept",
-      container_state: container.state,
-      why,
-      proven: receipt.proven,
-      name: container.name,
-    });
-    return receipt.proven;
+  async function end({ id, state, name }: ListedContainer, why: SweepReason): Promise<boolean> {
+    const { proven } = await host.removals.run(() => endContainer(host.connection, id, state));
+    host.notice({ event: "swept", container_state: state, why, proven, name });
+    return proven;
+  }
+
+  function remove(container: ListedContainer, why: SweepReason): Promise<boolean> {
+    const { id } = container;
+    const ending = underWay.get(id) ?? end(container, why).finally(() => underWay.delete(id));
+    underWay.set(id, ending);
+    return deadline(ending, PASS_MS_MAX, () => false);
   }
 
   function remember(containers: readonly ListedContainer[], now_ms: number): void {
@@ -63,17 +69,19 @@ export function createSweeper(host: EngineHost): Sweeper {
         now_ms,
         removingSince: (id: string) => removingSince.get(id) ?? now_ms,
       };
-      const decided = containers.map((container) => ({ container, decision: decideSweep(container, view) }));
-      const results = await Promise.all(
-        decided.map(({ container, decision }) =>
-          decision.kind === "remove" ? remove(container, decision.why) : Promise.resolve(null),
-        ),
+      const swept = await Promise.all(
+        containers.map(async (container) => {
+          const decision = decideSweep(container, view);
+          const gone = decision.kind === "remove" ? await remove(container, decision.why) : null;
+          return { container, decision, gone };
+        }),
       );
       return {
         seen: containers.length,
-        removed: results.filter((result) => result === true).length,
-        failed: results.filter((result) => result === false).length,
-        stuck: decided.filter(({ decision }) => decision.kind === "wait" && decision.stuck).length,
+        removed: swept.filter(({ gone }) => gone === true).length,
+        failed: swept.filter(({ gone }) => gone === false).length,
+        stuck: swept.filter(({ decision }) => decision.kind === "wait" && decision.stuck).length,
+        strange: swept.flatMap(({ container, gone }) => (gone ? [] : (strangerIn(container, view) ?? []))),
       };
     },
 

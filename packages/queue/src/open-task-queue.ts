@@ -1,5 +1,5 @@
 /** The task queue over BullMQ: one connection for all queues, and one pair more for each consumer. */
-import type { Delivery, Promotion } from "@holdfast/ledger";
+import { bootQueue, type Delivery, type Promotion } from "@holdfast/ledger";
 import { Queue } from "bullmq";
 import { boundedCall } from "./bounded-call.js";
 import { openConsumer } from "./consumer.js";
@@ -14,6 +14,11 @@ const QUEUES_OPEN_MAX = 64;
 /** BullMQ writes an event for each change of a job whether anyone reads them or not. */
 const EVENTS_KEPT = 1000;
 const CLOSE_DEADLINE_MS = 2_000;
+/** What a queue consists of while anybody uses it, and what is left of it when nobody does. */
+const STATE_KEYS = [
+  ...["meta", "id", "wait", "paused", "active", "delayed", "prioritized", "completed", "failed", "waiting-children"],
+  ...["events", "stalled", "marker"],
+];
 /** Replies of BullMQ's scripts. */
 const NOT_DELAYED = -3;
 
@@ -62,6 +67,7 @@ export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
         },
       };
     },
+    removeBootQueue: (boot_id) => boundedCall(fail_fast_ms, () => removeQueue(connection, queues, bootQueue(boot_id))),
     boardQueue: () => queues.get(SHARED_QUEUE),
     close: async () => {
       await Promise.all([...consumers].map((consumer) => consumer.close(CLOSE_DEADLINE_MS)));
@@ -69,6 +75,13 @@ export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
       connection.disconnect();
     },
   };
+}
+
+/** Looks first: most boots' queues were never used, and a removal begins by making what it removes. */
+async function removeQueue(connection: QueueConnection, queues: OpenQueues, name: string): Promise<void> {
+  const queue = queues.get(name);
+  if ((await connection.exists(STATE_KEYS.map((key) => queue.toKey(key)))) === 0) return;
+  await queue.obliterate({ force: true });
 }
 
 interface OpenQueues {

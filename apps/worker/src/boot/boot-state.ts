@@ -1,9 +1,10 @@
 /** What the parts of one boot share. */
 import type { Logger, Metrics } from "@holdfast/chassis";
-import type { BootId, Fence, HostId } from "@holdfast/contract";
+import type { BootId, Fence, HostId, SandboxId } from "@holdfast/contract";
 import type { Engine } from "@holdfast/engine";
 import type { Ledger } from "@holdfast/ledger";
 import type { TaskQueue } from "@holdfast/queue";
+import type { BootSights } from "../recovery/boot-sights.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
 import type { Gate } from "./gate.js";
 import type { Lease } from "./lease.js";
@@ -26,8 +27,15 @@ export interface BootState {
   /** Highest fence this boot was granted. */
   fence_seen: Fence | null;
   engine_healthy: boolean;
+  /** What the last looks told of other boots. */
+  readonly sights: BootSights;
+  /** Sandboxes alive on the engine that this worker does not hold; null where it has not looked. */
+  strange: { readonly seen_at_ms: number; readonly sandbox_ids: readonly SandboxId[] } | null;
   /** Resolves when the process gives up on what is left. */
   readonly given_up: Promise<void>;
-  /** Asks for a beat at once; set when the beat duty runs. */
+  /** Each asks for a pass of that duty at once; set when the duty runs. */
   pokeBeat(): void;
+  pokeSweep(): void;
+  pokeRecovery(): void;
+  pokeEngineHealth(): void;
 }

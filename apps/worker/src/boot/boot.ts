@@ -2,19 +2,24 @@
  * One boot: from registering to its end. It is over when the ledger calls it unknown or DEAD, or when the worker
  * stops; a worker may live through several, each with an id, an engine connection and consumers of its own.
  */
-import { type Duty, deadline, type Logger, type Metrics, type RunningDuty, startDuty } from "@holdfast/chassis";
+import { type Duty, deadline, type Logger, type Metrics, pause, type RunningDuty, startDuty } from "@holdfast/chassis";
 import { type BootId, drawBootId, type FleetId } from "@holdfast/contract";
 import { type Engine, openEngine } from "@holdfast/engine";
-import type { Ledger } from "@holdfast/ledger";
+import { bootQueue, type Ledger } from "@holdfast/ledger";
 import { SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
 import type { WorkerConfig } from "../config.js";
 import { beatDuty } from "../duties/beat.js";
+import { bootWatchDuty } from "../duties/boot-watch.js";
 import { consumptionWatchdog } from "../duties/consumption-watchdog.js";
 import { engineHealthDuty } from "../duties/engine-health.js";
 import { heartbeatsDuty } from "../duties/heartbeats.js";
+import { hostSlotsDuty } from "../duties/host-slots.js";
+import { ownQueueDuty } from "../duties/own-queue.js";
 import { healingDuty, queueTimeoutsDuty, waitingHeadsDuty } from "../duties/queue-care.js";
+import { recoveryDuty } from "../duties/recovery.js";
 import { sweepDuty } from "../duties/sweep.js";
 import { type Intake, openIntake } from "../intake/consume.js";
+import { createBootSights } from "../recovery/boot-sights.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
 import type { BootState } from "./boot-state.js";
 import { createGate } from "./gate.js";
@@ -47,6 +52,9 @@ export interface Boot {
 }
 
 const CONSUMER_CLOSE_MS = 5_000;
+
+/** A sandbox that cannot be proven gone must not keep the next boot waiting: it is tried on beside it. */
+const ABANDON_MS = 30_000;
 
 /** Redis may be away while a worker ends: nothing of its end waits for it longer than this. */
 const LEDGER_CALL_MS = 3_000;
@@ -93,16 +101,29 @@ async function register(deps: BootDeps, engine: Engine) {
   return checkRegistered(reply);
 }
 
-function dutiesOf(state: BootState, intake: Intake): Duty[] {
-  return [
-    engineHealthDuty(state),
-    sweepDuty(state),
+/** Starts every duty but the beat, and lets them be asked for. */
+function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: Duty) => RunningDuty): RunningDuty[] {
+  const health = loop(engineHealthDuty(state));
+  const sweep = loop(sweepDuty(state));
+  const recovery = loop(recoveryDuty(state));
+  const heads = loop(waitingHeadsDuty(state));
+  const watch = loop(bootWatchDuty(state));
+  state.pokeEngineHealth = health.poke;
+  state.pokeSweep = sweep.poke;
+  state.pokeRecovery = recovery.poke;
+  void state.lease.whenMayAct().then((may) => {
+    // A new worker is room for whoever waits for it, and may be the one that a dead boot's tasks wait for.
+    if (may) for (const duty of [heads, watch]) duty.poke();
+  });
+  const others = [
     healingDuty(state),
     queueTimeoutsDuty(state),
-    waitingHeadsDuty(state),
+    hostSlotsDuty(state),
+    ownQueueDuty(state),
     heartbeatsDuty(state),
-    consumptionWatchdog(state, intake),
+    consumptionWatchdog(state, intakes),
   ];
+  return [health, sweep, recovery, heads, watch, ...others.map(loop)];
 }
 
 function stateOf(deps: BootDeps, engine: Engine, slots: number, logger: Logger): BootState {
@@ -121,8 +142,13 @@ function stateOf(deps: BootDeps, engine: Engine, slots: number, logger: Logger):
     registry: deps.registry,
     fence_seen: null,
     engine_healthy: true,
+    sights: createBootSights(),
+    strange: null,
     given_up: deps.given_up,
     pokeBeat: () => {},
+    pokeSweep: () => {},
+    pokeRecovery: () => {},
+    pokeEngineHealth: () => {},
   };
 }
 
@@ -148,8 +174,11 @@ async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
   const beat = loop(beatDuty(state));
   state.pokeBeat = beat.poke;
   const silenceBell = await ledger.boots.onBell(state.boot_id, beat.poke);
-  const intake = await openIntake(state, SHARED_QUEUE);
-  const duties = dutiesOf(state, intake).map(loop);
+  const intakes = [
+    await openIntake(state, SHARED_QUEUE, "shared"),
+    await openIntake(state, bootQueue(state.boot_id), "own"),
+  ];
+  const duties = startDuties(state, intakes, loop);
   void lease.whenMayAct().then((may) => {
     if (may) gate.open("starting");
   });
@@ -172,11 +201,11 @@ async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
     abandon: async (reason) => {
       gate.close("over");
       lease.revoke();
-      await Promise.race([orderAll({ kind: "abandon", reason }), deps.given_up]);
+      await Promise.race([orderAll({ kind: "abandon", reason }), deps.given_up, pause(ABANDON_MS)]);
     },
     close: async (retire) => {
       gate.close("over");
-      await intake.close(CONSUMER_CLOSE_MS);
+      await Promise.all(intakes.map((intake) => intake.close(CONSUMER_CLOSE_MS)));
       await within(Promise.all(duties.map((duty) => duty.stop())), () => logger.warn("duties_not_ended"));
       if (retire && state.tokens.count() === 0) {
         await within(ledger.boots.retire(state.boot_id), () => logger.warn("boot_not_retired"));

@@ -4,30 +4,49 @@ import type { Consumer } from "@holdfast/queue";
 /** Reasons that close the gate; each is set and cleared by the duty that knows. */
 export type Closed = "starting" | "engine_sick" | "lease_ended" | "draining" | "over";
 
+/** The shared queue is fetched from while the host has a free slot; the boot's own at any time, so that it is answered. */
+export type Source = "shared" | "own";
+
+type Steered = Pick<Consumer, "setSlots">;
+
 export interface Gate {
   close(reason: Closed): void;
   open(reason: Closed): void;
   readonly isOpen: boolean;
   readonly reasons: readonly Closed[];
-  /** Slots whose job was answered but whose sandbox is not proven gone yet. */
-  setRemoving(count: number): void;
-  attach(consumer: Pick<Consumer, "setSlots">): void;
-  detach(consumer: Pick<Consumer, "setSlots">): void;
+  /** Slots of this boot that no job of the shared queue stands for: its sandbox is on its way out, or came otherwise. */
+  setBeside(count: number): void;
+  /** Slots of the host that other boots hold. */
+  setOthers(count: number): void;
+  attach(consumer: Steered, source: Source): void;
+  detach(consumer: Steered): void;
+  /** Jobs that a consumer may have under way at once, those that run among them. */
+  wanted(source: Source): number;
   readonly slots: number;
+  readonly others: number;
 }
+
+/** Jobs of the boot's own queue that are under way beside those that run: each is soon sent on, or sleeps. */
+const OWN_SPARE = 4;
 
 export function createGate(slots: number): Gate {
   const reasons = new Set<Closed>(["starting"]);
-  const consumers = new Set<Pick<Consumer, "setSlots">>();
-  let removing = 0;
+  const consumers = new Map<Steered, Source>();
+  let beside = 0;
+  let others = 0;
 
-  const wanted = (): number => (reasons.size > 0 ? 0 : Math.max(0, slots - removing));
+  function wanted(source: Source): number {
+    if (reasons.size > 0) return 0;
+    return source === "own" ? slots + OWN_SPARE : Math.max(0, slots - beside - others);
+  }
+
   function tell(): void {
-    for (const consumer of consumers) consumer.setSlots(wanted());
+    for (const [consumer, source] of consumers) consumer.setSlots(wanted(source));
   }
 
   return {
     slots,
+    wanted,
     close: (reason) => {
       reasons.add(reason);
       tell();
@@ -41,13 +60,20 @@ export function createGate(slots: number): Gate {
     get reasons() {
       return [...reasons];
     },
-    setRemoving: (count) => {
-      removing = count;
+    get others() {
+      return others;
+    },
+    setBeside: (count) => {
+      beside = count;
       tell();
     },
-    attach: (consumer) => {
-      consumers.add(consumer);
-      consumer.setSlots(wanted());
+    setOthers: (count) => {
+      others = count;
+      tell();
+    },
+    attach: (consumer, source) => {
+      consumers.set(consumer, source);
+      consumer.setSlots(wanted(source));
     },
     detach: (consumer) => {
       consumers.delete(consumer);

@@ -3,11 +3,14 @@ import type { OwnerToken, TaskName } from "@holdfast/contract";
 import type { Grant } from "@holdfast/ledger";
 import type { Orders } from "../run/orders.js";
 import type { TaskRun } from "../run/task-run.js";
+import type { Source } from "./gate.js";
 
 export interface RunEntry {
   readonly grant: Grant;
   readonly orders: Orders;
   readonly run: TaskRun;
+  /** Where the job came from that stands for it. */
+  readonly source: Source;
   /** True once the job was answered and only the removal is left. */
   answered: boolean;
 }

@@ -7,6 +7,7 @@ import { createGate } from "../boot/gate.js";
 import { createLease } from "../boot/lease.js";
 import { createRuns } from "../boot/runs.js";
 import { createTokenBook } from "../boot/token-book.js";
+import { createBootSights } from "../recovery/boot-sights.js";
 import { createOrders } from "../run/orders.js";
 import { createWorkerMetrics } from "../worker-metrics.js";
 import { beatDuty } from "./beat.js";
@@ -21,7 +22,7 @@ const drawn = (name: string) => ({
 const OK = { kind: "ok", lease_ms: 8_000, draining: false, cancelled: [], unknown: [], missing: [] } as const;
 
 /** A boot whose ledger answers what the test says. */
-function setup(answer: (call: BeatCall) => Promise<BeatReply>) {
+function setup(answer: (call: BeatCall) => Promise<BeatReply>, found: readonly { sandbox_id: string }[] = []) {
   const released: OwnerToken[] = [];
   const registry = createMetrics();
   const release = async ({ owner_token }: { owner_token: OwnerToken }) => {
@@ -33,7 +34,7 @@ function setup(answer: (call: BeatCall) => Promise<BeatReply>) {
     host_id: "host_1" as HostId,
     ledger: { boots: { beat: answer }, tasks: { release } } as unknown as BootState["ledger"],
     queue: {} as BootState["queue"],
-    engine: {} as BootState["engine"],
+    engine: { list: async () => found } as unknown as BootState["engine"],
     lease: createLease(),
     gate: createGate(4),
     tokens: createTokenBook(),
@@ -43,14 +44,20 @@ function setup(answer: (call: BeatCall) => Promise<BeatReply>) {
     registry,
     fence_seen: null,
     engine_healthy: true,
+    sights: createBootSights(),
+    strange: null,
     given_up: new Promise(() => {}),
     pokeBeat: () => {},
+    pokeSweep: () => {},
+    pokeRecovery: () => {},
+    pokeEngineHealth: () => {},
   };
   function begin(name: string) {
     const orders = createOrders();
     const never = new Promise<never>(() => {});
     boot.tokens.hold(drawn(name));
-    boot.runs.add({ grant: drawn(name) as Grant, orders, run: { answer: never, released: never }, answered: false });
+    const run = { answer: never, released: never };
+    boot.runs.add({ grant: drawn(name) as Grant, orders, run, source: "shared", answered: false });
     return orders;
   }
   return { begin, boot, duty: beatDuty(boot), released };
@@ -107,6 +114,40 @@ describe("beat", () => {
     await new Promise(setImmediate);
 
     expect(released).toEqual([token("dropped")]);
+  });
+
+  test("nor is one whose sandbox the engine still knows: it is no proof that nobody holds it (C2)", async () => {
+    const missing = { ...OK, missing: [token("left")] };
+    const { boot, duty, released } = setup(async () => missing, [{ sandbox_id: drawn("left").sandbox_id }]);
+    let sweeps = 0;
+    boot.pokeSweep = () => {
+      sweeps += 1;
+    };
+    boot.tokens.hold(drawn("left"));
+    boot.tokens.drop(token("left"));
+
+    await duty.runOnce();
+    await new Promise(setImmediate);
+
+    expect(released).toEqual([]);
+    expect(sweeps).toBe(1);
+  });
+
+  test("tells of sandboxes that nobody here holds while the look at the engine is fresh, else of none (C1)", async () => {
+    const calls: BeatCall[] = [];
+    const { boot, duty } = setup(async (call) => {
+      calls.push(call);
+      return OK;
+    });
+    const { sandbox_id } = drawn("strange");
+
+    await duty.runOnce();
+    boot.strange = { seen_at_ms: boot.lease.now(), sandbox_ids: [sandbox_id] };
+    await duty.runOnce();
+    boot.strange = { seen_at_ms: boot.lease.now() - 60_000, sandbox_ids: [sandbox_id] };
+    await duty.runOnce();
+
+    expect(calls.map((call) => call.strange_sandboxes)).toEqual([undefined, [sandbox_id], undefined]);
   });
 
   test.each(["unknown", "dead"] as const)("a boot that is %s may never act again (L4)", async (kind) => {

@@ -1,7 +1,7 @@
 /** The beat: renews the boot's lease for all it holds, and hears what the ledger thinks of it (design.md §3). */
 import { type Duty, deadline } from "@holdfast/chassis";
 import { type OwnerToken, TIMES } from "@holdfast/contract";
-import type { BeatReply } from "@holdfast/ledger";
+import type { BeatCall, BeatReply } from "@holdfast/ledger";
 import type { BootState } from "../boot/boot-state.js";
 import { passOn } from "../run/task-run.js";
 import { untilAnswered } from "../run/until-answered.js";
@@ -11,11 +11,17 @@ type OkReply = Extract<BeatReply, { kind: "ok" }>;
 /** An answer later than this is not waited for: the next beat is sent instead. */
 const BEAT_DEADLINE_MS = TIMES.boot_lease_ms - TIMES.own_margin_ms;
 
-/** A token of this boot that the ledger holds and this worker does not: nothing of it is left here. */
+/** What was seen longer ago tells nothing of the engine as it is. */
+const STRANGE_FRESH_MS = 3 * TIMES.sweep_ms;
+
+/** A token of this boot that the ledger holds and this worker does not: it is given back once nothing of it is left. */
 async function giveUp(boot: BootState, owner_token: OwnerToken): Promise<void> {
   const drawn = boot.tokens.find(owner_token);
   if (drawn === null || boot.tokens.isHeld(owner_token)) return;
-  const { workspace_id, task_id } = drawn;
+  const { workspace_id, task_id, sandbox_id } = drawn;
+  const found = await boot.engine.list();
+  // The sweep ends it, since nobody holds it; the next beat asks again.
+  if (found.some((sandbox) => sandbox.sandbox_id === sandbox_id)) return boot.pokeSweep();
   const call = { workspace_id, task_id, owner_token, boot_id: boot.boot_id };
   const reply = await untilAnswered(boot, { abandoned: false }, "release", () => boot.ledger.tasks.release(call));
   if (reply === null) return;
@@ -32,6 +38,13 @@ function obey(boot: BootState, reply: OkReply, heard: ReadonlySet<OwnerToken>): 
     }
   }
   if (reply.draining) boot.gate.close("draining");
+}
+
+function callOf(boot: BootState, counter: number, held: readonly OwnerToken[], now_ms: number): BeatCall {
+  const { boot_id, fence_seen, engine_healthy, strange } = boot;
+  const call = { boot_id, counter, held, fence_seen, engine_healthy };
+  if (strange === null || now_ms - strange.seen_at_ms > STRANGE_FRESH_MS) return call;
+  return { ...call, strange_sandboxes: strange.sandbox_ids };
 }
 
 export function beatDuty(boot: BootState): Duty {
@@ -74,8 +87,7 @@ export function beatDuty(boot: BootState): Duty {
       const heard = new Set(boot.runs.all().map(({ grant }) => grant.owner_token));
       const held = boot.tokens.held();
       const sent_at_ms = boot.lease.now();
-      const { boot_id, fence_seen, engine_healthy } = boot;
-      const call = boot.ledger.boots.beat({ boot_id, counter, held, fence_seen, engine_healthy });
+      const call = boot.ledger.boots.beat(callOf(boot, counter, held, sent_at_ms));
       const late = (): never => {
         throw new Error("no answer in time");
       };

@@ -17,19 +17,26 @@ export function isStarved(look: ConsumptionLook): boolean {
   return look.open && look.free_slots > 0 && look.waiting > 0 && look.idle_ms >= IDLE_MAX_MS;
 }
 
-export function consumptionWatchdog(boot: BootState, intake: Intake): Duty {
+async function rebuildIfStarved(boot: BootState, intake: Intake): Promise<number> {
+  const { waiting } = await boot.queue.counts(intake.queue);
+  const running = boot.runs.all().filter(({ answered }) => !answered).length;
+  const free_slots = boot.gate.wanted(intake.source) - running;
+  const look = { waiting, free_slots, idle_ms: intake.idleMs(), open: boot.gate.isOpen };
+  if (!isStarved(look)) return 0;
+  boot.logger.error("consumer_rebuilt", { ...look, source: intake.source });
+  boot.metrics.consumer_rebuilds_total.add(1);
+  await intake.rebuild();
+  return 1;
+}
+
+export function consumptionWatchdog(boot: BootState, intakes: readonly Intake[]): Duty {
   return {
     name: "consumption_watchdog",
     every_ms: EVERY_MS,
     runOnce: async () => {
-      const { waiting } = await boot.queue.counts(intake.queue);
-      const free_slots = boot.gate.slots - boot.runs.all().length;
-      const look = { waiting, free_slots, idle_ms: intake.idleMs(), open: boot.gate.isOpen };
-      if (!isStarved(look)) return {};
-      boot.logger.error("consumer_rebuilt", { ...look });
-      boot.metrics.consumer_rebuilds_total.add(1);
-      await intake.rebuild();
-      return { rebuilt: 1 };
+      let rebuilt = 0;
+      for (const intake of intakes) rebuilt += await rebuildIfStarved(boot, intake);
+      return { rebuilt };
     },
   };
 }

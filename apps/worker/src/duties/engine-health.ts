@@ -1,20 +1,41 @@
 import type { Duty } from "@holdfast/chassis";
 import { TIMES } from "@holdfast/contract";
 import type { BootState } from "../boot/boot-state.js";
+import { doubtEngine } from "../boot/engine-doubt.js";
 
 const MISSES_MAX = 2;
+/** Passes between two tries to have a sandbox from an engine that answers but does not serve. */
+const PROBE_PASSES_MAX = 10;
 
-/** Pings the engine. A sick one closes the gate at once, before anything is handed back, and is told in the beat. */
+/**
+ * Pings the engine. A sick one closes the gate at once and is told in the beat; one that answers again is trusted only
+ * after it gave a sandbox that was verified.
+ */
 export function engineHealthDuty(boot: BootState): Duty {
   let misses = 0;
+  let failures = 0;
+  let skip = 0;
 
-  function become(healthy: boolean): void {
-    if (boot.engine_healthy === healthy) return;
-    boot.engine_healthy = healthy;
-    if (healthy) boot.gate.open("engine_sick");
-    else boot.gate.close("engine_sick");
-    boot.logger.warn(healthy ? "engine_well_again" : "engine_sick");
+  async function tryProbe(): Promise<void> {
+    if (skip > 0) {
+      skip -= 1;
+      return;
+    }
+    try {
+      await boot.engine.probe();
+    } catch (error) {
+      if (failures === 0) boot.logger.warn("engine_serves_no_sandbox", { error });
+      failures += 1;
+      skip = Math.min(2 ** failures - 1, PROBE_PASSES_MAX);
+      return;
+    }
+    failures = 0;
+    boot.engine_healthy = true;
+    boot.gate.open("engine_sick");
+    boot.logger.warn("engine_well_again");
     boot.pokeBeat();
+    boot.pokeSweep();
+    boot.pokeRecovery();
   }
 
   return {
@@ -24,8 +45,8 @@ export function engineHealthDuty(boot: BootState): Duty {
     runOnce: async () => {
       const answered = await boot.engine.ping();
       misses = answered ? 0 : misses + 1;
-      if (misses === 0) become(true);
-      if (misses >= MISSES_MAX) become(false);
+      if (misses >= MISSES_MAX) doubtEngine(boot);
+      if (answered && !boot.engine_healthy) await tryProbe();
       boot.metrics.engine_healthy.set(boot.engine_healthy ? 1 : 0);
       return { missed: misses };
     },

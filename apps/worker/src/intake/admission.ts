@@ -12,6 +12,8 @@ import {
 import type { AdmitReply, Grant } from "@holdfast/ledger";
 import type { Disposition } from "@holdfast/queue";
 import type { BootState } from "../boot/boot-state.js";
+import { doubtEngine } from "../boot/engine-doubt.js";
+import type { Source } from "../boot/gate.js";
 import type { RunEntry } from "../boot/runs.js";
 import { createOrders } from "../run/orders.js";
 import { type Answer, passOn, startTaskRun } from "../run/task-run.js";
@@ -49,8 +51,8 @@ const idsOf = (grant: Grant) => ({
   attempt: grant.attempt,
 });
 
-function countRemoving(boot: BootState): void {
-  boot.gate.setRemoving(boot.runs.all().filter(({ answered }) => answered).length);
+function countBeside(boot: BootState): void {
+  boot.gate.setBeside(boot.runs.all().filter(({ answered, source }) => answered || source === "own").length);
 }
 
 function follow(boot: BootState, entry: RunEntry, began_ms: number): void {
@@ -65,7 +67,7 @@ function follow(boot: BootState, entry: RunEntry, began_ms: number): void {
     .then(() => {
       settled_ms = monotonicMs();
       entry.answered = true;
-      countRemoving(boot);
+      countBeside(boot);
     });
   run.released
     .then((released) => {
@@ -76,11 +78,11 @@ function follow(boot: BootState, entry: RunEntry, began_ms: number): void {
     .catch((error: unknown) => logger.error("release_failed", { error }))
     .finally(() => {
       boot.runs.remove(grant.owner_token);
-      countRemoving(boot);
+      countBeside(boot);
     });
 }
 
-function begin(boot: BootState, grant: Grant, request: TaskRequest): RunEntry {
+function begin(boot: BootState, grant: Grant, request: TaskRequest, source: Source): RunEntry {
   const granted_at_ms = monotonicMs();
   const orders = createOrders();
   const logger = boot.logger.child(idsOf(grant));
@@ -96,23 +98,27 @@ function begin(boot: BootState, grant: Grant, request: TaskRequest): RunEntry {
       logger,
       given_up: boot.given_up,
       pokeBeat: () => boot.pokeBeat(),
+      doubtEngine: () => doubtEngine(boot),
     },
     { grant, request, orders, granted_at_ms },
   );
-  const entry = { grant, orders, run, answered: false };
+  const entry = { grant, orders, run, source, answered: false };
   boot.runs.add(entry);
+  countBeside(boot);
   follow(boot, entry, granted_at_ms);
   return entry;
 }
 
+type GrantedReply = Extract<AdmitReply, { kind: "granted" }>;
+
 /** The grant may be an earlier one, with the token of that call, where this delivery was admitted before. */
-function granted(boot: BootState, drawn: OwnerToken, reply: Extract<AdmitReply, { kind: "granted" }>): RunEntry {
+function granted(boot: BootState, drawn: OwnerToken, reply: GrantedReply, source: Source): RunEntry {
   const { grant, request } = reply;
   if (grant.owner_token !== drawn) boot.tokens.drop(drawn);
   boot.tokens.hold(grant);
   const seen = boot.fence_seen;
   if (seen === null || compareFences(seen, grant.fence) < 0) boot.fence_seen = grant.fence;
-  return boot.runs.get(grant.owner_token) ?? begin(boot, grant, request);
+  return boot.runs.get(grant.owner_token) ?? begin(boot, grant, request, source);
 }
 
 /** The same task fetched twice, since its job's lock was lost: the second hears what the first did. */
@@ -122,9 +128,7 @@ async function joined(boot: BootState, name: TaskName): Promise<Disposition> {
   return dispositionOf(await entry.run.answer);
 }
 
-async function answered(boot: BootState, name: TaskName, drawn: OwnerToken, reply: AdmitReply): Promise<Disposition> {
-  if (reply.kind === "granted") return dispositionOf(await granted(boot, drawn, reply).run.answer);
-  boot.tokens.drop(drawn);
+async function denied(boot: BootState, name: TaskName, reply: Exclude<AdmitReply, GrantedReply>): Promise<Disposition> {
   switch (reply.kind) {
     case "done":
       void passOn(boot, reply.promotions);
@@ -149,7 +153,12 @@ async function answered(boot: BootState, name: TaskName, drawn: OwnerToken, repl
 }
 
 /** Admits one delivery and, where it is granted, runs it. Resolves when its job can be answered. */
-export async function admitDelivery(boot: BootState, name: TaskName, delivery: number): Promise<Disposition> {
+export async function admitDelivery(
+  boot: BootState,
+  name: TaskName,
+  delivery: number,
+  source: Source,
+): Promise<Disposition> {
   if (!boot.gate.isOpen || !boot.lease.mayAct()) {
     return boot.gate.isOpen ? { kind: "park", sleep_ms: SOON_MS } : { kind: "give_back" };
   }
@@ -160,5 +169,7 @@ export async function admitDelivery(boot: BootState, name: TaskName, delivery: n
   // Only a boot that may never act again gets no answer; whoever recovers it sees the delivery again.
   if (reply === null) return { kind: "give_back" };
   boot.metrics.admits_total.add(1, { answer: reply.kind });
-  return answered(boot, name, owner_token, reply);
+  if (reply.kind === "granted") return dispositionOf(await granted(boot, owner_token, reply, source).run.answer);
+  boot.tokens.drop(owner_token);
+  return denied(boot, name, reply);
 }

@@ -1,10 +1,12 @@
 /** The consumers of one boot: they fetch while the gate is open, and can be rebuilt without touching what runs. */
 import type { Consumer } from "@holdfast/queue";
 import type { BootState } from "../boot/boot-state.js";
+import type { Source } from "../boot/gate.js";
 import { handleJob } from "./handle-job.js";
 
 export interface Intake {
   readonly queue: string;
+  readonly source: Source;
   idleMs(): number;
   rebuild(): Promise<void>;
   close(deadline_ms: number): Promise<void>;
@@ -13,7 +15,7 @@ export interface Intake {
 /** Jobs under way in a consumer that was replaced are answered by it as they end. */
 const REPLACED_DEADLINE_MS = 24 * 3_600_000;
 
-export async function openIntake(boot: BootState, queue: string): Promise<Intake> {
+export async function openIntake(boot: BootState, queue: string, source: Source): Promise<Intake> {
   const replaced = new Set<Consumer>();
 
   async function open(): Promise<Consumer> {
@@ -23,13 +25,14 @@ export async function openIntake(boot: BootState, queue: string): Promise<Intake
       handle: (envelope, from) => handleJob(boot, envelope, from),
       onNotice: ({ event, ...fields }) => boot.logger.warn(event, fields),
     });
-    boot.gate.attach(consumer);
+    boot.gate.attach(consumer, source);
     return consumer;
   }
 
   let current = await open();
   return {
     queue,
+    source,
     idleMs: () => current.idleMs(),
     rebuild: async () => {
       const old = current;

@@ -1,4 +1,4 @@
-import type { Disposition, Envelope } from "@holdfast/queue";
+import { type Disposition, type Envelope, SHARED_QUEUE } from "@holdfast/queue";
 import type { BootState } from "../boot/boot-state.js";
 import { admitDelivery } from "./admission.js";
 import { plainJob } from "./plain-intake.js";
@@ -7,7 +7,7 @@ import { plainJob } from "./plain-intake.js";
 export async function handleJob(boot: BootState, envelope: Envelope, queue: string): Promise<Disposition> {
   switch (envelope.kind) {
     case "delivery":
-      return admitDelivery(boot, envelope.name, envelope.delivery);
+      return admitDelivery(boot, envelope.name, envelope.delivery, queue === SHARED_QUEUE ? "shared" : "own");
     case "plain":
       return plainJob(boot, envelope, queue);
     case "malformed":

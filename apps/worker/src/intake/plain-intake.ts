@@ -59,7 +59,7 @@ async function accepted(
 ): Promise<Disposition> {
   const { delivery } = reply;
   if (delivery.job_id !== job_id || delivery.queue !== queue) return followTask(boot, name, queue, job_id);
-  const disposition = await admitDelivery(boot, name, delivery.delivery);
+  const disposition = await admitDelivery(boot, name, delivery.delivery, "shared");
   // A lost attempt goes on in a delivery of its own; this job still owes its producer the outcome.
   return disposition.kind === "stale" ? followTask(boot, name, queue, job_id) : disposition;
 }

@@ -10,6 +10,8 @@ export interface AttemptDeps extends LedgerCaller {
   readonly tasks: Ledger["tasks"];
   readonly engine: Pick<Engine, "create" | "ping">;
   readonly metrics: WorkerMetrics;
+  /** Closes intake until the engine has proved itself: called before anything is handed back for its sake. */
+  doubtEngine(): void;
 }
 
 export interface Attempt {

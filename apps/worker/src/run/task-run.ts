@@ -128,6 +128,9 @@ async function settle(deps: TaskRunDeps, attempt: Attempt, ended: Ended, proven_
   return { kind: "settled", outcome };
 }
 
+/** Hand-backs that say something about the engine. */
+const ENGINE_FAILED: ReadonlySet<string> = new Set(["creation_failed", "set_up_failed", "engine_lost"]);
+
 type Requeue = Extract<Plan, { kind: "requeue" }>;
 
 async function requeue(deps: TaskRunDeps, attempt: Attempt, plan: Requeue): Promise<Answer> {
@@ -167,6 +170,7 @@ async function carryOut(
       deps.logger.warn("run_abandoned", { reason: plan.reason });
       return { kind: "abandoned" };
     case "requeue":
+      if (ENGINE_FAILED.has(plan.reason)) deps.doubtEngine();
       await waitFor(plan, creation, beginRemoval());
       await command?.output.close();
       return requeue(deps, attempt, plan);

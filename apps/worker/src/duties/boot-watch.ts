@@ -1,0 +1,67 @@
+/** Looks at every boot each second, and buries those that stood still for a whole lease (L4). */
+import { type Duty, deadline } from "@holdfast/chassis";
+import { TIMES } from "@holdfast/contract";
+import { type BootSight, LOST_TAIL_MS } from "@holdfast/ledger";
+import type { BootState } from "../boot/boot-state.js";
+import { type Buriable, createObservation } from "../recovery/observation.js";
+import { passOn } from "../run/task-run.js";
+
+/** A DEAD is acted on as soon as it is old enough, not at the next pass. */
+const JUST_AFTER_MS = 20;
+
+export function bootWatchDuty(boot: BootState): Duty {
+  const observation = createObservation(boot.boot_id);
+  let asked: Promise<readonly BootSight[]> | null = null;
+
+  /** Null where no answer came in time; the question is then waited for and not put again. */
+  async function ask(): Promise<readonly BootSight[] | null> {
+    asked ??= boot.ledger.boots.look().finally(() => {
+      asked = null;
+    });
+    return deadline<readonly BootSight[] | null>(asked, TIMES.beat_ms, () => null).catch((error: unknown) => {
+      boot.logger.warn("look_failed", { error });
+      return null;
+    });
+  }
+
+  async function bury({ boot_id, counter }: Buriable): Promise<number> {
+    const reply = await boot.ledger.boots.bury(boot_id, counter);
+    if (reply.kind === "alive" || reply.kind === "unknown") return 0;
+    await passOn(boot, reply.promotions);
+    if (reply.kind === "already") return 0;
+    boot.logger.warn("boot_buried", { dead_boot_id: boot_id });
+    boot.metrics.boots_buried_total.add(1);
+    return 1;
+  }
+
+  function wakeForThe(young: readonly BootSight[]): void {
+    for (const { dead_ms } of young) {
+      const left_ms = LOST_TAIL_MS - (dead_ms ?? 0) + JUST_AFTER_MS;
+      setTimeout(() => {
+        boot.pokeSweep();
+        boot.pokeRecovery();
+      }, left_ms).unref();
+    }
+  }
+
+  return {
+    name: "boot_watch",
+    every_ms: TIMES.bury_look_ms,
+    back_off_periods_max: 1,
+    runOnce: async () => {
+      const isFirst = asked === null;
+      const sent_at_ms = boot.lease.now();
+      const sights = boot.lease.mayAct() && isFirst ? await ask() : null;
+      if (sights === null) {
+        observation.broken();
+        return { unanswered: 1 };
+      }
+      const look = { sent_at_ms, answered_at_ms: boot.lease.now(), sights };
+      boot.sights.take(look);
+      wakeForThe(sights.filter(({ dead_ms }) => dead_ms !== null && dead_ms < LOST_TAIL_MS));
+      let buried = 0;
+      for (const buriable of observation.looked(look)) buried += await bury(buriable);
+      return { seen: sights.length, buried };
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import type { Duty } from "@holdfast/chassis";
+import type { BootState } from "../boot/boot-state.js";
+import { passOn } from "../run/task-run.js";
+
+const EVERY_MS = 1_000;
+const BATCH_MAX = 100;
+
+/** What was sent to this boot while it takes nothing in goes back to where it came from (T2). */
+export function ownQueueDuty(boot: BootState): Duty {
+  return {
+    name: "own_queue",
+    every_ms: EVERY_MS,
+    runOnce: async () => {
+      const takesNothing = boot.gate.reasons.some((reason) => reason === "draining" || reason === "engine_sick");
+      if (!takesNothing || !boot.lease.mayAct()) return {};
+      const deliveries = await boot.ledger.boots.reroute(boot.boot_id, BATCH_MAX);
+      for (const delivery of deliveries) await passOn(boot, [], delivery);
+      if (deliveries.length > 0) boot.logger.info("tasks_rerouted", { sent: deliveries.length });
+      return { sent: deliveries.length };
+    },
+  };
+}
