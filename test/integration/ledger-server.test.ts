@@ -1,11 +1,13 @@
 /** The server under the ledger: what is refused, what fails fast, what older writers and full memory get. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { openLedger } from "@holdfast/ledger";
+import { LOST_TAIL_MS, openLedger } from "@holdfast/ledger";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { keysOf } from "../../packages/ledger/src/keys.js";
 import { compose } from "../../packages/ledger/src/script-loader.js";
 import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
-import { type LedgerFixture, openFixture, outcomeOf, request } from "./ledger-fixture.js";
+import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, request } from "./ledger-fixture.js";
 
 const FAIL_FAST_MS = 700;
 let server: PrivateRedis;
@@ -94,6 +96,39 @@ describe("a server that does not answer", () => {
   });
 });
 
+const CLOSER = `
+const { openLedger } = await import(process.argv[1]);
+const ledger = openLedger({ url: process.argv[2], role: "closer" });
+const { boots, close, ping } = await ledger;
+await boots.onBell("boot_any", () => undefined);
+process.stdout.write(String(await ping(5_000)));
+process.stdin.once("data", () => {
+  close();
+  process.stdin.destroy();
+});
+`;
+
+describe("a ledger that is closed", () => {
+  it.each(["answers", "is away"])("keeps no process alive while its server %s", async (state) => {
+    const own = await startPrivateRedis();
+    const dist = new URL("../../packages/ledger/dist/index.js", import.meta.url).href;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", CLOSER, dist, own.url], { stdio: "pipe" });
+    await once(child.stdout, "data");
+    if (state === "is away") {
+      await own.kill();
+      await once(child.stdout, "close", { signal: AbortSignal.timeout(300) }).catch(() => undefined);
+    }
+
+    const begun = performance.now();
+    child.stdin.write("close");
+    const [code] = await once(child, "exit");
+
+    expect(code).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    await own.stop();
+  });
+});
+
 describe("scripts", () => {
   it("are sent again to a server that forgot them", async () => {
     await f.redis.script("FLUSH");
@@ -120,8 +155,16 @@ describe("scripts", () => {
     const full = await openFixture({ url: server.url });
     const { ledger } = full;
     const worker = await full.register();
-    const grant = await full.running(worker);
-    await full.redis.config("SET", "maxmemory", "1mb");
+    await full.setClock(Date.now());
+    const doomed = await full.register();
+    const [grant, ran, runs] = [await full.running(worker), await full.running(doomed), await full.running(doomed)];
+    const fill = () => full.redis.config("SET", "maxmemory", "1mb");
+    const later = async (ms: number) => {
+      await full.redis.config("SET", "maxmemory", "0");
+      await full.advance(ms);
+      await fill();
+    };
+    await fill();
     try {
       const origin = { queue: "tasks", job_id: null };
       await expect(ledger.tasks.accept(request(), origin)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
@@ -133,6 +176,16 @@ describe("scripts", () => {
       expect(await ledger.tasks.release(grant)).toMatchObject({ kind: "released" });
       expect(await ledger.tasks.view(grant)).toMatchObject({ status: "SUCCEEDED" });
       expect(await ledger.boots.retire(worker.boot_id)).toEqual({ kind: "retired" });
+      await later(LEASE_MS);
+      expect(await ledger.boots.bury(doomed.boot_id, -1)).toMatchObject({ kind: "buried" });
+      expect(await ledger.tasks.cancel(ran)).toMatchObject({ kind: "cancelled" });
+      await later(LOST_TAIL_MS);
+      expect(await ledger.boots.recover(doomed.boot_id, 10)).toMatchObject({
+        ...{ requeued: [{ task_id: runs.task_id, delivery: 2 }], settled: [], left: 0 },
+      });
+      expect(await ledger.boots.free(doomed.boot_id, { kind: "bound" })).toMatchObject({ left: 0 });
+      expect(await ledger.boots.reroute(doomed.boot_id, 10)).toEqual([]);
+      await full.register({ limits: null, host_id: doomed.host_id });
     } finally {
       await full.redis.config("SET", "maxmemory", "0");
       await full.close();

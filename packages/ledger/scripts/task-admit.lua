@@ -4,7 +4,8 @@
 -- ARGV: workspace, task, boot, host, delivery, sandbox, token,
 --   failures by JSON: image, runtime, resources, queue timeout
 -- Replies: {granted, token, sandbox, attempt, generation, fence, accepted_ms, granted_ms, sequence, body}
---   · {done, outcome, promotions} · {parked, scope} · {elsewhere, delivery, queue, job} · {busy | stale | draining | closed | fenced}
+--   · {done, outcome, promotions} · {parked, scope} · {elsewhere, delivery, queue, job}
+--   · {busy | stale | draining | closed | fenced}
 -- Keeps: C1 C2 L1 L3 G1 T1. Idempotent under re-send by the owner token; a later admit for the same boot and
 -- delivery gets the old grant.
 --- @include "begin"

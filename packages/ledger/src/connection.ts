@@ -4,6 +4,9 @@ import { Redis, type RedisOptions } from "ioredis";
 /** Reconnect and send the command again: a replica was met, or a server that still loads its data. */
 const RECONNECT_AND_RESEND = 2;
 
+/** ioredis waits this long for a stream to end, also for one that ended long ago, and keeps its process alive for it. */
+const DISCONNECT_TIMEOUT_MS = 100;
+
 export interface ConnectOptions {
   readonly url: string;
   /** Shown by CLIENT LIST. */
@@ -15,6 +18,7 @@ export function connect(options: ConnectOptions): Redis {
     connectionName: options.name,
     maxRetriesPerRequest: null,
     enableReadyCheck: true,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     retryStrategy: (tries) => Math.min(50 * 2 ** Math.min(tries, 6), 1_000),
     reconnectOnError: (error) => (/^(READONLY|LOADING)/.test(error.message) ? RECONNECT_AND_RESEND : false),
   };
