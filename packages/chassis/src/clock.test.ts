@@ -1,18 +1,41 @@
 import { expect, test } from "vitest";
-import { suspendDetector } from "./clock.js";
+import { suspendDetector, systemClock } from "./clock.js";
 
-test("a suspend is told from a slow loop, small drift and a clock that steps back", () => {
-  const now = { monotonic: 0, wall: 1_000_000 };
-  const gap = suspendDetector({ monotonicMs: () => now.monotonic, wallMs: () => now.wall });
-  const pass = (monotonic: number, wall: number): number => {
+function setup() {
+  const now = { monotonic: 0, wall: 1_000_000, boot: 5_000 };
+  const look = suspendDetector({
+    monotonicMs: () => now.monotonic,
+    wallMs: () => now.wall,
+    bootMs: () => now.boot,
+  });
+  return (monotonic: number, wall: number, boot: number) => {
     now.monotonic += monotonic;
     now.wall += wall;
-    return gap();
+    now.boot += boot;
+    return look();
   };
+}
 
-  expect(pass(60_000, 60_000)).toBe(0);
-  expect(pass(2_000, 2_900)).toBe(0);
-  expect(pass(2_000, 32_000)).toBe(30_000);
-  expect(pass(2_000, 2_000)).toBe(0);
-  expect(pass(2_000, -9_000)).toBe(0);
+const NOTHING = { suspended_ms: 0, jumped: false };
+
+test("a suspend is told from a slow loop, small drift and a clock that steps back", () => {
+  const pass = setup();
+
+  expect(pass(60_000, 60_000, 60_000)).toEqual(NOTHING);
+  expect(pass(2_000, 2_900, 2_010)).toEqual(NOTHING);
+  expect(pass(2_000, 32_000, 32_000)).toEqual({ suspended_ms: 30_000, jumped: true });
+  expect(pass(2_000, 2_000, 2_000)).toEqual(NOTHING);
+  expect(pass(2_000, -9_000, 2_000)).toEqual(NOTHING);
+});
+
+test("a wall clock that was set forward is no suspend", () => {
+  expect(setup()(2_000, 602_000, 2_000)).toEqual({ suspended_ms: 0, jumped: true });
+});
+
+test("the system's boot clock runs as the monotonic one does while the host is awake", () => {
+  const [boot, monotonic] = [systemClock.bootMs(), systemClock.monotonicMs()];
+  while (systemClock.monotonicMs() - monotonic < 50);
+
+  const apart = systemClock.bootMs() - boot - (systemClock.monotonicMs() - monotonic);
+  expect(Math.abs(apart)).toBeLessThan(100);
 });

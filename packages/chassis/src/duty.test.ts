@@ -11,7 +11,7 @@ function setup(runOnce: () => Promise<Record<string, number>>) {
   const events: string[] = [];
   const destination = { write: (line: string) => void events.push(JSON.parse(line).event) };
   const metrics = createMetrics();
-  const clock = { monotonicMs: () => Date.now(), wallMs: () => Date.now() };
+  const clock = { monotonicMs: () => Date.now(), wallMs: () => Date.now(), bootMs: () => Date.now() };
   const logger = createLogger({ name: "test", destination });
   return { events, metrics, duty: startDuty({ name: "sweep", every_ms: 1_000, runOnce }, { logger, metrics, clock }) };
 }

@@ -2,16 +2,21 @@ import { describe, expect, test } from "vitest";
 import { createLease } from "./lease.js";
 
 function setup() {
-  const now = { monotonic: 1_000, wall: 1_700_000_000_000 };
-  const clock = { monotonicMs: () => now.monotonic, wallMs: () => now.wall };
+  const now = { monotonic: 1_000, wall: 1_700_000_000_000, boot: 9_000_000 };
+  const clock = { monotonicMs: () => now.monotonic, wallMs: () => now.wall, bootMs: () => now.boot };
   const lease = createLease({ clock, margin_ms: 2_000, outage_grace_ms: 60_000 });
   return {
     lease,
     pass(ms: number): void {
       now.monotonic += ms;
+      now.boot += ms;
       now.wall += ms;
     },
     suspend(ms: number): void {
+      now.boot += ms;
+      now.wall += ms;
+    },
+    setClock(ms: number): void {
       now.wall += ms;
     },
   };
@@ -64,6 +69,28 @@ describe("lease", () => {
 
     expect(lease.mayAct()).toBe(false);
     expect(lease.permissionMs()).toBe(48_000);
+  });
+
+  test("a clock that is set forward may end it, and takes nothing off the permission (X20)", () => {
+    const { lease, setClock } = setup();
+    lease.renewed(lease.now(), 8_000);
+
+    setClock(600_000);
+
+    expect(lease.mayAct()).toBe(false);
+    expect(lease.permissionMs()).toBe(68_000);
+    lease.renewed(lease.now(), 8_000);
+    expect(lease.leftMs()).toBe(6_000);
+  });
+
+  test("a clock that is set back does nothing", () => {
+    const { lease, setClock } = setup();
+    lease.renewed(lease.now(), 8_000);
+
+    setClock(-600_000);
+
+    expect(lease.leftMs()).toBe(6_000);
+    expect(lease.permissionMs()).toBe(68_000);
   });
 
   test("a late answer to an older beat never shortens it", () => {

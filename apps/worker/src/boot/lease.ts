@@ -37,7 +37,7 @@ export function createLease(options: LeaseOptions = {}): Lease {
   const clock = options.clock ?? systemClock;
   const margin_ms = options.margin_ms ?? TIMES.own_margin_ms;
   const grace_ms = options.outage_grace_ms ?? TIMES.outage_grace_ms;
-  const suspendGap = suspendDetector(clock);
+  const lookAtClocks = suspendDetector(clock);
   const waiting = new Set<() => void>();
   let own_end_ms = Number.NEGATIVE_INFINITY;
   let permission_end_ms = Number.NEGATIVE_INFINITY;
@@ -48,12 +48,15 @@ export function createLease(options: LeaseOptions = {}): Lease {
     tellRevoked = resolve;
   });
 
-  /** Boot time as far as the platform tells it: it runs on while the host is suspended. A suspend ends the lease. */
+  /**
+   * Boot time: it runs on while the host is suspended. A suspend ends the lease, and so does whatever looks like one;
+   * a clock that was set does nothing more.
+   */
   function look(): number {
-    const gap = suspendGap();
-    suspended_ms += gap;
+    const gap = lookAtClocks();
+    suspended_ms += gap.suspended_ms;
     const now = clock.monotonicMs() + suspended_ms;
-    if (gap > 0) own_end_ms = Math.min(own_end_ms, now);
+    if (gap.jumped) own_end_ms = Math.min(own_end_ms, now);
     return now;
   }
 
