@@ -9,6 +9,7 @@ import {
   goodHistory,
   grant,
   look,
+  outcome,
   reservation,
   SECOND,
   seen,
@@ -37,7 +38,7 @@ const LIVE = { b1: "LIVE", b2: "LIVE" };
 const third = reservation({ token: "o3", sandbox: "s3", task: "default.u" });
 const fourth = reservation({ token: "o4", sandbox: "s4", task: "default.v" });
 const miscounted = { ...look(650, [reservation()], LIVE), sums: {} } as HistoryRecord;
-const lateRead = (change: object) => plus(event(20_600, "r1", 7, "task_log", 2, change));
+const lateRead = (change: object) => plus(event(20_600, "r1", 8, "task_log", 2, change));
 
 const BAD: readonly (readonly [string, string, readonly HistoryRecord[]])[] = [
   [
@@ -137,7 +138,7 @@ const BAD: readonly (readonly [string, string, readonly HistoryRecord[]])[] = [
     "T1 default.t: the terminal event says FAILED",
     changed((r) => r.kind === "event" && r.event === "task_finished", { status: "FAILED" }),
   ],
-  ["two terminal events", "T1 default.t has 2 terminal events", plus(event(20_600, "r1", 7, "task_finished", 2))],
+  ["two terminal events", "T1 default.t has 2 terminal events", plus(event(20_600, "r1", 8, "task_finished", 2))],
   [
     "an accepted task without an outcome",
     "T2 default.t was accepted and has no outcome",
@@ -195,11 +196,16 @@ const BAD: readonly (readonly [string, string, readonly HistoryRecord[]])[] = [
     "V1 r1 of default.t: 4 came where 3 was due",
     without((r) => r.kind === "event" && r.reader === "r1" && r.sequence === 3),
   ],
-  ["an event repeated", "V1 r1 of default.t: 6 came where 7 was due", plus(event(20_600, "r1", 6, "task_finished", 2))],
+  ["an event repeated", "V1 r1 of default.t: 7 came where 8 was due", plus(event(20_600, "r1", 7, "task_finished", 2))],
   [
     "a reader that resumes at the wrong place",
     "V1 r1 of default.t: 7 came where 4 was due",
     plus(at(20_600, { kind: "follow", reader: "r1", task: TASK, after: 3 }), event(20_601, "r1", 7, "task_log", 2)),
+  ],
+  [
+    "output stored twice",
+    "V1 r1 of default.t: events hold 5 bytes",
+    changed((r) => r.kind === "outcome", { output_bytes: 10 }),
   ],
   [
     "a gap told wrongly",
@@ -253,7 +259,7 @@ describe("the checker", () => {
     const call = at(120, { kind: "call", call: 2, op: "submit", task: "default.u", body: "y" });
     const unknown = at(130, { kind: "answer", call: 2, result: "unknown", reply: "LEDGER_UNAVAILABLE" });
     const absent = at(20_600, { kind: "no_task", reader: "r1", task: "default.u" });
-    const ended = at(20_601, { kind: "outcome", reader: "r2", task: "default.u", status: "FAILED", digest: "u" });
+    const ended = outcome(20_601, "r2", { task: "default.u", status: "FAILED", digest: "u", output_bytes: null });
 
     expect(found(plus(call, unknown, absent))).toEqual([]);
     expect(found(plus(call, unknown, ended))).toEqual([]);

@@ -76,7 +76,18 @@ export function event(
 ): HistoryRecord {
   const status = name === "task_finished" ? "SUCCEEDED" : null;
   const digest = `${sequence} ${name}`;
-  return at(at_ms, { kind: "event", reader, task: TASK, sequence, event: name, attempt, digest, status, ...change });
+  const bytes = name === "task_log" ? 5 : 0;
+  const seen = { reader, task: TASK, sequence, event: name, attempt, digest, bytes, status };
+  return at(at_ms, { kind: "event", ...seen, ...change });
+}
+
+export function outcome(
+  at_ms: number,
+  reader: string,
+  change: Partial<Extract<Entry, { kind: "outcome" }>> = {},
+): HistoryRecord {
+  const end = { task: TASK, status: "SUCCEEDED", digest: "d", attempt: 2, output_bytes: 5 };
+  return at(at_ms, { kind: "outcome", reader, ...end, ...change });
 }
 
 function made(at_ms: number, one: SeenContainer, actor: string): HistoryRecord[] {
@@ -97,8 +108,9 @@ function reading(at_ms: number, reader: string): HistoryRecord[] {
     event(at_ms, reader, 3, "task_log", 1),
     event(at_ms, reader, 4, "task_requeued", 1),
     event(at_ms, reader, 5, "task_started", 2),
-    event(at_ms, reader, 6, "task_finished", 2),
-    at(at_ms, { kind: "outcome", reader, task: TASK, status: "SUCCEEDED", digest: "d" }),
+    event(at_ms, reader, 6, "task_log", 2),
+    event(at_ms, reader, 7, "task_finished", 2),
+    outcome(at_ms, reader),
   ];
 }
 

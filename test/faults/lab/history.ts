@@ -61,6 +61,9 @@ export type Entry =
       readonly task: TaskKey;
       readonly status: string;
       readonly digest: string;
+      readonly attempt: number;
+      /** Both streams together; null where nothing ran. */
+      readonly output_bytes: number | null;
     }
   /** No such task, as a reader was told after the faults had stopped. */
   | { readonly kind: "no_task"; readonly reader: string; readonly task: TaskKey }
@@ -73,6 +76,8 @@ export type Entry =
       readonly event: string;
       readonly attempt: number;
       readonly digest: string;
+      /** Bytes of output that a task_log stands for, also those it tells as dropped. */
+      readonly bytes: number;
       /** Of task_finished. */
       readonly status: string | null;
     }

@@ -30,6 +30,8 @@ export interface LabProcess {
   readonly name: string;
   readonly pid: number;
   readonly ended: Promise<ProcessEnd>;
+  /** Resolves when it has ended and all it wrote was read. */
+  readonly silent: Promise<void>;
   /** Lines of both outputs so far, oldest first. */
   readonly lines: readonly string[];
   alive(): boolean;
@@ -90,6 +92,9 @@ export async function startProcess(spec: ProcessSpec): Promise<LabProcess> {
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal, at_ms: monotonicMs() }));
   });
+  const silent = new Promise<void>((resolve) => {
+    child.once("close", () => resolve());
+  });
   const isOurs = () => processFacts(pid)?.started === started;
   const signal = (name: LabSignal) =>
     child.exitCode === null && child.signalCode === null && isOurs() && child.kill(name);
@@ -97,6 +102,7 @@ export async function startProcess(spec: ProcessSpec): Promise<LabProcess> {
     name: spec.name,
     pid,
     ended,
+    silent,
     lines,
     alive: () => child.exitCode === null && child.signalCode === null,
     signal,
@@ -120,7 +126,8 @@ export async function startProcess(spec: ProcessSpec): Promise<LabProcess> {
     },
     line: (pattern, bound_ms, from = 0) =>
       waitFor(
-        () => {
+        async () => {
+          if (child.exitCode !== null) await silent;
           const found = lines.slice(from).find((line) => pattern.test(line));
           if (found === undefined && child.exitCode !== null) {
             throw new Error(`${spec.name} ended with ${child.exitCode}: ${lines.slice(-5).join(" | ")}`);

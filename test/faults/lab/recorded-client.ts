@@ -105,6 +105,8 @@ export async function openRecordedClient(options: RecordedClientOptions): Promis
         task: keyOf(task),
         status: outcome.status,
         digest: digestOf(outcome),
+        attempt: outcome.attempt,
+        output_bytes: outcome.ran ? outcome.stdout.total_bytes + outcome.stderr.total_bytes : null,
       });
       return outcome;
     },
@@ -140,7 +142,9 @@ async function readEvents(deps: ReadDeps): Promise<number> {
     if (!("sequence" in item)) continue;
     const { sequence, attempt, kind: event } = item;
     const status = item.kind === "task_finished" ? item.status : null;
-    history.add({ kind: "event", reader, task: keyOf(task), sequence, event, attempt, digest: digestOf(item), status });
+    const bytes = item.kind === "task_log" ? item.bytes + item.dropped_bytes : 0;
+    const digest = digestOf(item);
+    history.add({ kind: "event", reader, task: keyOf(task), sequence, event, attempt, digest, bytes, status });
     last = sequence;
     if (last >= until) break;
   }

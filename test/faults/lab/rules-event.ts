@@ -84,4 +84,23 @@ const endsAgree: CheckRule = (records) => {
     }));
 };
 
-export const eventRules: readonly CheckRule[] = [withoutHole, sameForAll, attemptsRise, endsAgree];
+/** A reading from the first event to the last without a gap holds exactly the output that the outcome counts. */
+const outputWhole: CheckRule = (records) => {
+  if (allOf(records, "lost_tail").length > 0) return [];
+  const ends = new Map(allOf(records, "outcome").map((outcome) => [outcome.task, outcome]));
+  const found: Violation[] = [];
+  for (const [name, reading] of groupBy(allOf(records, "event"), ({ reader, task }) => `${reader} of ${task}`)) {
+    const events = [...new Map(reading.map((event) => [event.sequence, event])).values()];
+    const last = events.at(-1);
+    const end = ends.get(last?.task ?? "");
+    if (last?.event !== "task_finished" || events.length !== last.sequence || end?.output_bytes == null) continue;
+    const ofEnd = events.filter(({ attempt }) => attempt === end.attempt);
+    const bytes = ofEnd.reduce((sum, event) => sum + event.bytes, 0);
+    if (bytes === end.output_bytes) continue;
+    const message = `${name}: events hold ${bytes} bytes of output, the outcome counts ${end.output_bytes}`;
+    found.push({ invariant: "V1", message, at_ms: last.at_ms });
+  }
+  return found;
+};
+
+export const eventRules: readonly CheckRule[] = [outputWhole, withoutHole, sameForAll, attemptsRise, endsAgree];

@@ -80,7 +80,9 @@ export class LabWorker {
     await waitFor(beats, { bound_ms: READY_BOUND_MS, what: `${this.name} beats` }).catch((error: unknown) => {
       throw new Error(`${error instanceof Error ? error.message : error}: ${last()}`);
     });
-    if (!child.alive()) throw new Error(`${this.name} ended at its start: ${last()}`);
+    if (child.alive()) return;
+    await child.silent;
+    throw new Error(`${this.name} ended at its start: ${last()}`);
   }
 
   async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
