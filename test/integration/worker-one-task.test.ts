@@ -68,6 +68,8 @@ describe("one task", () => {
 
   it("CANCELLED: a running command is ended within a second of the cancel, and its tree with it (T3)", async () => {
     const task = await fleet.start(shell("sleep 60 & echo on; wait"));
+    const spoken = async () => (await fleet.client.status(task)).events > 2;
+    await waitFor(spoken, { bound_ms: 10_000, what: "its first output is stored" });
     const asked = performance.now();
 
     expect((await fleet.client.cancel(task)).kind).toBe("requested");
