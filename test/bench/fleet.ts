@@ -20,6 +20,8 @@ export interface BenchFleet {
   slotsFree(): Promise<void>;
   /** Inspects the one sandbox that runs now. */
   inspectSandbox(): Promise<Docker.ContainerInspectInfo>;
+  /** Host pids of a container's processes, once there are so many, the oldest first. */
+  pidsOf(container_id: string, at_least: number): Promise<number[]>;
   /** Resident memory of the worker process in MiB. */
   workerMemoryMb(): number;
   stop(): Promise<void>;
@@ -112,6 +114,15 @@ export async function startBenchFleet(): Promise<BenchFleet> {
           return running ? engine.getContainer(running.Id).inspect() : null;
         },
         { bound_ms: BOUND_MS, what: "the sandbox runs" },
+      ),
+    pidsOf: (id, at_least) =>
+      waitFor(
+        async () => {
+          const top: { Processes: string[][] } = await engine.getContainer(id).top({ ps_args: "-eo pid" });
+          const pids = top.Processes.map(([pid]) => Number(pid)).sort((left, right) => left - right);
+          return pids.length >= at_least ? pids : null;
+        },
+        { bound_ms: BOUND_MS, what: "its processes run", look_ms: 2 },
       ),
     workerMemoryMb: () => {
       const status = readFileSync(`/proc/${worker.pid}/status`, "utf8");

@@ -1,10 +1,15 @@
 /** `npm run bench [-- --json] [-- P2 P6]`: measures ours beside the baseline in one run and prints ratios. */
+import { benchCancel } from "./cancel.js";
 import { benchCold } from "./cold.js";
 import { type BenchFleet, startBenchFleet } from "./fleet.js";
 import { benchLogs } from "./logs.js";
 import { type Row, renderRows } from "./rows.js";
 
-const BENCHES: Record<string, (fleet: BenchFleet) => Promise<Row[]>> = { P2: benchCold, P6: benchLogs };
+const BENCHES: Record<string, (fleet: BenchFleet) => Promise<Row[]>> = {
+  P2: benchCold,
+  P6: benchLogs,
+  P7: benchCancel,
+};
 
 async function main(): Promise<void> {
   const words = process.argv.slice(2);
