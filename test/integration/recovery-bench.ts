@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { type HoldfastClient, openClient, type Submitted } from "@holdfast/client";
 import { type BootId, drawFleetId, type FleetId, type TaskEvent, type TaskRequestInput } from "@holdfast/contract";
+import { openLedger } from "@holdfast/ledger";
+import { openTaskQueue, SHARED_QUEUE } from "@holdfast/queue";
 import { engineCensus, type FoundContainer } from "../support/census.js";
 import { expectNothingLeft, fleetEnv, SHELL_IMAGE } from "../support/fleet.js";
 import { freePort } from "../support/free-port.js";
@@ -37,6 +39,8 @@ export interface RecoveryBench {
   containersOf(boot_id: BootId): Promise<readonly FoundContainer[]>;
   /** Slots that reservations hold, of all hosts together. */
   reserved(): Promise<number>;
+  /** Jobs of the shared queue that are not finished. */
+  jobs(): Promise<number>;
   /** Lets every worker end, and insists that nothing is left (Q1). */
   close(): Promise<void>;
 }
@@ -117,6 +121,14 @@ export async function openRecoveryBench(env: Readonly<Record<string, string>> = 
 
   return {
     ...{ fleet_id, client, env: all, socket, worker, submit, reserved, containers },
+    jobs: async () => {
+      const ledger = await openLedger({ url: REDIS_URL, prefix: HOLDFAST_PREFIX, role: "test" });
+      const queue = openTaskQueue({ ledger, prefix: HOLDFAST_QUEUE_PREFIX });
+      const { waiting, active, parked } = await queue.counts(SHARED_QUEUE);
+      await queue.close();
+      await ledger.close();
+      return waiting + active + parked;
+    },
     start: async (line, more) => {
       const task = await submit(line, more);
       const runs = async () => (await client.status(task)).events >= 2;
