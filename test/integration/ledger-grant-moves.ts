@@ -79,9 +79,7 @@ export async function doRelease(model: Model, f: LedgerFixture, held: ModelGrant
   expect(reply.kind).toBe(expected);
   if (expected === "released")
     expect(reply.requeued?.delivery ?? null).toBe(back === "requeued" ? task.delivery : null);
-  held.open = false;
-  held.boot.missed.delete(held.grant.owner_token);
-  model.settleScopes(task);
+  if (held.open) model.spend(held);
   return reply.kind;
 }
 

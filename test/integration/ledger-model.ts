@@ -1,6 +1,6 @@
 /** What the ledger should answer, told a second time and simply: records in memory, no Redis, no sums kept. */
-import type { HostId, ScopeKind, TaskName } from "@holdfast/contract";
-import type { Grant } from "@holdfast/ledger";
+import type { HostId, OwnerToken, SandboxId, ScopeKind, TaskName } from "@holdfast/contract";
+import { type AdmitCall, type Grant, LOST_TAIL_MS } from "@holdfast/ledger";
 import { LEASE_MS, type Worker } from "./ledger-fixture.js";
 
 export interface ModelHost {
@@ -17,6 +17,11 @@ export interface ModelBoot {
   lease_ends_ms: number;
   counter: number;
   readonly missed: Map<string, number>;
+  dead_ms: number;
+  /** Not heard since a crash: past its own lease, so that it takes nothing before its next beat. */
+  silent: boolean;
+  /** What it said last of strangers: null where it has not looked in this life. */
+  look: { readonly run: number; readonly unknown: readonly SandboxId[]; readonly strangers: number } | null;
 }
 
 export interface ModelGrant {
@@ -44,6 +49,9 @@ export interface ModelTask {
   told_cancelled: boolean;
   held: boolean;
   wait_scope: ScopeKind | null;
+  /** The boot whose own queue its delivery was sent to. */
+  route: ModelBoot | null;
+  moved: { readonly by: OwnerToken; readonly as: number } | null;
   deadline_ms: number;
   sequence: number;
   started: number;
@@ -52,18 +60,50 @@ export interface ModelTask {
   record: string | null;
 }
 
-export const QUEUE_TIMEOUT_MS = 30_000;
+export const QUEUE_TIMEOUT_MS = 60_000;
 export const LIMITED_WORKSPACE = { id: "w1", slots: 2 } as const;
 export const FLEET_SLOTS = 3;
 
-export class Model {
-  now_ms = 0;
-  fence = 0n;
+/** An admit as it was sent: a copy of it may come at any time. */
+export interface SentAdmit {
+  readonly call: AdmitCall;
+  readonly member: string;
+  readonly boot: ModelBoot;
+}
+
+/** What a crash takes nothing of: what workers and engines know. */
+export class World {
   transitions = 0;
+  now_ms = 0;
+  /** Never steps back. */
+  elapsed_ms = 0;
+  /** Boots that somebody recovered, freed or rerouted since they were DEAD: none may ever live again. */
+  readonly acted = new Set<string>();
+  /** Highest fence each boot has heard, and every pair there was. */
+  readonly heard = new Map<string, bigint>();
+  readonly pairs = new Set<string>();
+  /** Sandboxes of grants that the ledger forgot, alive for all that anybody knows, by host. */
+  strays: { readonly sandbox_id: SandboxId; readonly host_id: HostId; readonly boot_id: string }[] = [];
+}
+
+export class Model {
+  readonly world = new World();
+  fence = 0n;
+  /** Of the Redis that runs: a crash that loses the tail raises it. */
+  run = 0;
+  /** Null where grants are open. */
+  opens_at_ms: number | null = null;
+  readonly sent: SentAdmit[] = [];
+  /** Tokens that were spent. */
+  readonly spent = new Set<string>();
   readonly hosts: ModelHost[] = [];
   readonly boots: ModelBoot[] = [];
   readonly tasks = new Map<string, ModelTask>();
   readonly grants: ModelGrant[] = [];
+
+  get now_ms(): number {
+    return this.world.now_ms;
+  }
 
   leaseStands(boot: ModelBoot): boolean {
     const ends = boot.lease_ends_ms;
@@ -76,6 +116,25 @@ export class Model {
 
   openOf(task: ModelTask): ModelGrant[] {
     return this.grants.filter((held) => held.task === task && held.open);
+  }
+
+  /** Once open they stay so; a clock that steps back while they are closed begins the lease anew. */
+  grantsOpen(): boolean {
+    if (this.opens_at_ms === null) return true;
+    if (this.now_ms >= this.opens_at_ms) this.opens_at_ms = null;
+    else if (this.opens_at_ms - LEASE_MS > this.now_ms) this.opens_at_ms = this.now_ms + LEASE_MS;
+    return this.opens_at_ms === null;
+  }
+
+  bootsOf(host: ModelHost): ModelBoot[] {
+    return this.boots.filter((boot) => boot.host.host_id === host.host_id);
+  }
+
+  showsStrangers(host: ModelHost): boolean {
+    if (this.run === 0) return false;
+    return this.bootsOf(host)
+      .filter((boot) => this.leaseStands(boot))
+      .some(({ counter, look }) => counter < 0 || (look !== null && (look.run !== this.run || look.strangers > 0)));
   }
 
   /** Counted from the records each time: slots and cpu taken in a scope. */
@@ -107,6 +166,11 @@ export class Model {
       if (ahead.length > 0 || !room) return "workspace";
       if (this.taken("fleet", "").slots >= FLEET_SLOTS) return "fleet";
     }
+    return this.deniedByHost(task, host);
+  }
+
+  /** Every way in which a host, or an older waiter for it, keeps a task out. */
+  private deniedByHost(task: ModelTask, host: ModelHost): ScopeKind | null {
     if (!host.healthy || task.cpu_milli > host.cpu_milli) return "host";
     const taken = this.taken("host", host.host_id);
     if (taken.slots + 1 > host.slots || taken.cpu_milli + task.cpu_milli > host.cpu_milli) return "host";
@@ -114,9 +178,34 @@ export class Model {
     return ahead.find((other) => other.wait_scope === "fleet" || other.cpu_milli <= host.cpu_milli)?.wait_scope ?? null;
   }
 
-  admit(task: ModelTask | undefined, boot: ModelBoot, delivery: number): string {
+  private roomAt(task: ModelTask, host: ModelHost): { boot: ModelBoot; slots: number } | null {
+    const takers = this.bootsOf(host).filter((boot) => boot.state === "LIVE" && this.leaseStands(boot));
+    const heldBy = (boot: ModelBoot) => this.grants.filter((held) => held.open && held.boot === boot).length;
+    const [boot] = takers.toSorted(
+      (left, right) => heldBy(left) - heldBy(right) || (left.worker.boot_id < right.worker.boot_id ? -1 : 1),
+    );
+    const coming = [...this.tasks.values()].filter(({ route }) => route !== null && takers.includes(route)).length;
+    const slots = host.slots - this.taken("host", host.host_id).slots - coming;
+    const admits = this.deniedByHost(task, host) === null && !this.showsStrangers(host);
+    return boot !== undefined && admits && slots >= 1 ? { boot, slots } : null;
+  }
+
+  elsewhere(task: ModelTask, except: ModelHost): ModelBoot | null {
+    const rooms = this.hosts
+      .filter((host) => host !== except)
+      .toSorted((left, right) => (left.host_id < right.host_id ? -1 : 1))
+      .flatMap((host) => this.roomAt(task, host) ?? []);
+    return rooms.toSorted((left, right) => right.slots - left.slots)[0]?.boot ?? null;
+  }
+
+  admit(task: ModelTask | undefined, boot: ModelBoot, delivery: number, token: OwnerToken): string {
     if (!task) return "stale";
     if (task.record !== null) return "done";
+    const { moved } = task;
+    if (moved?.by === token && moved.as === task.delivery && task.status === "PENDING") return "elsewhere";
+    if (this.spent.has(token)) return "stale";
+    const lent = this.grants.find((held) => held.open && held.grant.owner_token === token);
+    if (lent && !(task.status === "RUNNING" && task.current === lent)) return "stale";
     if (task.delivery !== delivery) return "stale";
     if (!this.leaseStands(boot)) return "fenced";
     if (task.status === "RUNNING") return task.current?.boot === boot ? "granted" : "busy";
@@ -125,14 +214,48 @@ export class Model {
       return "done";
     }
     if (boot.state === "DRAINING") return "draining";
+    if (!this.grantsOpen() || this.showsStrangers(boot.host)) return "closed";
     const scope = this.denied(task, boot.host);
-    task.wait_scope = scope;
+    const other = scope === "host" ? this.elsewhere(task, boot.host) : null;
+    task.wait_scope = other ? null : scope;
+    if (other) {
+      this.redeliver(task, other);
+      task.moved = { by: token, as: task.delivery };
+      return "elsewhere";
+    }
     return scope === null ? "granted" : `parked ${scope}`;
+  }
+
+  redeliver(task: ModelTask, route: ModelBoot | null): void {
+    task.delivery += 1;
+    task.route = route;
+  }
+
+  /** Older than the tail; a clock that stepped back begins the wait anew. */
+  deadForGood(boot: ModelBoot): boolean {
+    if (boot.state !== "DEAD") return false;
+    const age = this.now_ms - boot.dead_ms;
+    if (age < 0) boot.dead_ms = this.now_ms;
+    if (age >= LOST_TAIL_MS) this.world.acted.add(boot.worker.boot_id);
+    return age >= LOST_TAIL_MS;
+  }
+
+  die(boot: ModelBoot): void {
+    boot.state = "DEAD";
+    boot.dead_ms = this.now_ms;
+  }
+
+  spend(held: ModelGrant): void {
+    held.open = false;
+    held.boot.missed.delete(held.grant.owner_token);
+    this.spent.add(held.grant.owner_token);
+    this.settleScopes(held.task);
   }
 
   end(task: ModelTask, status: string): void {
     task.status = status;
     task.wait_scope = null;
+    task.route = null;
     task.sequence += 1;
     task.record = "";
     this.settleScopes(task);
@@ -151,7 +274,7 @@ export class Model {
     else {
       task.status = "PENDING";
       task.current = null;
-      task.delivery += 1;
+      this.redeliver(task, null);
       task.deadline_ms = this.now_ms + QUEUE_TIMEOUT_MS;
       task.sequence += 1;
       return "requeued";

@@ -20,11 +20,17 @@ export function move(name: string, act: Act): Move {
     check: () => true,
     run: async (model, f) => {
       const touched = await act(model, f);
-      model.transitions += 1;
+      model.world.transitions += 1;
       await expectSound(model, f, touched);
     },
     toString: () => name,
   };
+}
+
+export async function tick(model: Model, f: LedgerFixture, ms: number): Promise<void> {
+  model.world.now_ms += ms;
+  model.world.elapsed_ms += Math.max(0, ms);
+  await f.setClock(model.now_ms);
 }
 
 /** C1, C2 by recount; V1 and T1 of the task that was touched. */
@@ -46,6 +52,17 @@ async function expectSound(model: Model, f: LedgerFixture, task: ModelTask | und
   if (task.record !== "") expect(record).toBe(task.record);
   task.record = record;
   if (task.told_cancelled) expect(task.status).toBe("CANCELLED");
+}
+
+/** Small numbers are boots that are DEAD and hold something, then any DEAD, then any. */
+export function pickDead(model: Model, at: number): ModelBoot | undefined {
+  const dead = model.boots.filter((boot) => boot.state === "DEAD").toReversed();
+  const named = (boot: ModelBoot) =>
+    model.grants.some((held) => held.open && held.boot === boot) ||
+    [...model.tasks.values()].some((task) => task.route === boot);
+  const holding = dead.filter(named);
+  if (at < 8 && holding.length > 0) return pick(holding, at);
+  return pick(at < 10 && dead.length > 0 ? dead : model.boots, at);
 }
 
 export const pick = <Value>(from: readonly Value[], at: number): Value | undefined =>

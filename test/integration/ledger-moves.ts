@@ -1,9 +1,17 @@
-/** Moves of producers, intake and boots. */
+/** Moves of producers and intake. */
 import { drawOwnerToken, drawSandboxId, type TaskId, type WorkspaceId } from "@holdfast/contract";
+import { bootQueue } from "@holdfast/ledger";
 import { expect } from "vitest";
-import { LEASE_MS, type LedgerFixture, request } from "./ledger-fixture.js";
-import { type Model, type ModelBoot, type ModelGrant, type ModelTask, QUEUE_TIMEOUT_MS } from "./ledger-model.js";
-import { type Move, move, pickBoot, pickTask, seen } from "./ledger-move.js";
+import { type LedgerFixture, request } from "./ledger-fixture.js";
+import {
+  type Model,
+  type ModelBoot,
+  type ModelGrant,
+  type ModelTask,
+  QUEUE_TIMEOUT_MS,
+  type SentAdmit,
+} from "./ledger-model.js";
+import { type Move, move, pick, pickBoot, pickTask, seen } from "./ledger-move.js";
 
 export function accept(workspace: string, task: string, cpu: number, variant: number): Move {
   return move(`accept ${workspace}.${task} cpu ${cpu} variant ${variant}`, async (model, f) => {
@@ -25,7 +33,15 @@ export function accept(workspace: string, task: string, cpu: number, variant: nu
       ...{ name: { workspace_id: workspace as WorkspaceId, task_id: task as TaskId }, member, cpu_milli },
       ...{ attempts_max: 2, accepted_ms: model.now_ms, status: "PENDING", delivery: 1, attempt: 0, counted: 0 },
       ...{ hand_backs: 0, cancelled: false, told_cancelled: false, held: false, wait_scope: null, sequence: 1 },
-      ...{ deadline_ms: model.now_ms + QUEUE_TIMEOUT_MS, started: 0, current: null, ended_by: null, record: null },
+      ...{
+        route: null,
+        moved: null,
+        deadline_ms: model.now_ms + QUEUE_TIMEOUT_MS,
+        started: 0,
+        current: null,
+        ended_by: null,
+        record: null,
+      },
     };
     model.tasks.set(member, fresh);
     return fresh;
@@ -33,28 +49,58 @@ export function accept(workspace: string, task: string, cpu: number, variant: nu
 }
 
 export async function doAdmit(model: Model, f: LedgerFixture, task: ModelTask, boot: ModelBoot, delivery: number) {
-  const job = { queue: "tasks", job_id: "x", ...task.name, delivery };
-  const call = { ...job, ...boot.worker, sandbox_id: drawSandboxId(), owner_token: drawOwnerToken() };
-  const already = task.status === "RUNNING";
-  const expected = model.admit(task, boot, delivery);
+  const call = { ...task.name, ...boot.worker, delivery, sandbox_id: drawSandboxId(), owner_token: drawOwnerToken() };
+  const sent = { call, member: task.member, boot };
+  model.sent.push(sent);
+  return sendAdmit(model, f, sent);
+}
+
+async function sendAdmit(model: Model, f: LedgerFixture, { call, member, boot }: SentAdmit, copy = "") {
+  if (boot.silent) return null;
+  const task = model.tasks.get(member);
+  const already = task?.status === "RUNNING" ? " again" : "";
+  const expected = model.admit(task, boot, call.delivery, call.owner_token);
   const reply = await f.ledger.tasks.admit(call);
   const answer = reply.kind === "parked" ? `parked ${reply.scope}` : reply.kind;
-  seen(`admit ${answer}${already ? " again" : ""}`);
+  seen(`admit${copy} ${answer}${already}`);
   expect(answer).toBe(expected);
-  if (reply.kind !== "granted") return null;
+  if (reply.kind === "elsewhere" && task) {
+    const queue = task.route === null ? "" : bootQueue(task.route.worker.boot_id);
+    expect(reply.delivery).toMatchObject({ delivery: task.delivery, queue, job_id: `${member}.${task.delivery}` });
+  }
+  if (reply.kind !== "granted" || !task) return null;
   if (already) {
     expect(reply.grant).toMatchObject({ owner_token: task.current?.grant.owner_token });
     return task.current;
   }
-  const fence = BigInt(reply.grant.fence);
-  expect(fence).toBeGreaterThan(model.fence);
-  model.fence = fence;
+  expectRisingFence(model, boot, BigInt(reply.grant.fence));
   task.attempt += 1;
   expect(reply.grant).toMatchObject({ attempt: task.attempt, generation: task.attempt, sequence: task.sequence });
   const held: ModelGrant = { grant: reply.grant, boot, task, open: true, active: false, gave_back: null };
   model.grants.push(held);
-  Object.assign(task, { status: "RUNNING", held: true, current: held });
+  Object.assign(task, { status: "RUNNING", held: true, current: held, route: null });
   return held;
+}
+
+/** L1: also over all that a crash made the ledger forget. */
+function expectRisingFence(model: Model, boot: ModelBoot, fence: bigint): void {
+  expect(fence).toBeGreaterThan(model.fence);
+  model.fence = fence;
+  const { heard, pairs } = model.world;
+  expect(fence).toBeGreaterThan(heard.get(boot.worker.boot_id) ?? 0n);
+  heard.set(boot.worker.boot_id, fence);
+  const pair = `${boot.worker.boot_id} ${fence}`;
+  expect(pairs.has(pair)).toBe(false);
+  pairs.add(pair);
+}
+
+/** A copy of an admit that was sent before, late or sent again by the client. */
+export function admitAgain(at: number): Move {
+  return move(`copy of admit ${at}`, async (model, f) => {
+    const sent = pick(model.sent.toReversed(), at);
+    if (sent) await sendAdmit(model, f, sent, " copy");
+    return sent && model.tasks.get(sent.member);
+  });
 }
 
 export function admit(at: number, boot: number, off: number): Move {
@@ -70,7 +116,8 @@ export function cancel(at: number): Move {
     const task = pickTask(model, at);
     if (!task) return undefined;
     const ended = task.status === "CANCELLED" ? "cancelled" : "finished";
-    const expected = task.record !== null ? ended : task.status === "RUNNING" ? "requested" : "cancelled";
+    const runs = task.status === "RUNNING" && task.current?.boot.state !== "DEAD";
+    const expected = task.record !== null ? ended : runs ? "requested" : "cancelled";
     const reply = await f.ledger.tasks.cancel(task.name);
     seen(`cancel ${reply.kind}`);
     expect(reply.kind).toBe(expected);
@@ -91,7 +138,7 @@ export function redeliver(at: number, off: number): Move {
     const reply = await f.ledger.tasks.redeliver({ ...task.name, queue: "tasks", job_id: "x", delivery }, "gone");
     const expected = task.status === "PENDING" && off === 0;
     seen(`redeliver ${expected}`);
-    if (expected) task.delivery += 1;
+    if (expected) model.redeliver(task, null);
     expect(reply?.delivery ?? null).toBe(expected ? task.delivery : null);
     return task;
   });
@@ -109,51 +156,3 @@ export const expire = (): Move =>
     for (const task of late) model.end(task, "FAILED");
     return late[0];
   });
-
-interface BeatOptions {
-  readonly healthy: boolean;
-  readonly holds: boolean;
-  readonly copy: boolean;
-}
-
-export function beat(at: number, options: BeatOptions): Move {
-  return move(`beat of boot ${at} ${JSON.stringify(options)}`, async (model, f) => {
-    const boot = pickBoot(model, at);
-    if (boot) await doBeat(model, f, boot, options);
-    return undefined;
-  });
-}
-
-/** What a healthy fleet does every two seconds. */
-export const beatAll = (): Move =>
-  move("beat of all boots", async (model, f) => {
-    for (const boot of model.boots) await doBeat(model, f, boot, { healthy: true, holds: true, copy: false });
-    return undefined;
-  });
-
-async function doBeat(model: Model, f: LedgerFixture, boot: ModelBoot, options: BeatOptions): Promise<void> {
-  const counter = boot.counter + (options.copy ? 0 : 1);
-  const own = model.grants.filter((held) => held.open && held.boot === boot);
-  const held = options.holds ? own.map((each) => each.grant.owner_token) : [];
-  const call = { ...boot.worker, counter, held, fence_seen: null, engine_healthy: options.healthy };
-  const reply = await f.ledger.boots.beat(call);
-  seen(`beat ${reply.kind}`);
-  expect(reply.kind).toBe(boot.state === "DEAD" ? "dead" : "ok");
-  if (reply.kind !== "ok") return;
-  const fresh = counter > boot.counter;
-  const missing: string[] = [];
-  for (const { grant } of own) {
-    const count = options.holds ? 0 : (boot.missed.get(grant.owner_token) ?? 0) + (fresh ? 1 : 0);
-    boot.missed.set(grant.owner_token, count);
-    if (count >= 2) missing.push(grant.owner_token);
-  }
-  expect(reply.missing.toSorted()).toEqual(missing.toSorted());
-  const flagged = own.filter((each) => each.task.cancelled && each.task.current === each);
-  const running = flagged.filter(({ task }) => task.status === "RUNNING").map(({ grant }) => grant.owner_token);
-  expect(reply.cancelled.toSorted()).toEqual(options.holds ? running.toSorted() : []);
-  if (fresh) {
-    boot.lease_ends_ms = model.now_ms + LEASE_MS;
-    boot.host.healthy = options.healthy;
-  }
-  boot.counter = counter;
-}

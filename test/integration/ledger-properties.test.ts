@@ -1,16 +1,20 @@
 /**
- * Random moves of producers, workers, copies of old calls and a clock that jumps, on real Redis: every answer equals
- * a model's and every sum a recount, after each step (C1, C2, L1, L2, L3, T1, T2, T3, V1); then all ends (Q1).
+ * Random moves of producers, workers, deaths and whoever finds them, copies of old calls, a clock that jumps and crashes
+ * that lose the tail, on real Redis: every answer equals a model's and every sum a recount, after each step (C1, C2, L1,
+ * L2, L3, L4, T1, T2, T3, V1); then all ends (Q1).
  * HOLDFAST_PROPERTY_RUNS sets the number of runs, HOLDFAST_PROPERTY_SEED repeats one.
  */
 import { census } from "@holdfast/ledger";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
-import { LEASE_MS, type LedgerFixture, LIMITS, openFixture, outcomeOf } from "./ledger-fixture.js";
+import * as boots from "./ledger-boot-moves.js";
+import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf } from "./ledger-fixture.js";
+import * as fleet from "./ledger-fleet-moves.js";
 import * as grants from "./ledger-grant-moves.js";
-import { FLEET_SLOTS, LIMITED_WORKSPACE, Model, type ModelHost } from "./ledger-model.js";
-import { answers, type Move, pickBoot } from "./ledger-move.js";
+import * as losses from "./ledger-loss-moves.js";
+import type { Model } from "./ledger-model.js";
+import { answers, tick } from "./ledger-move.js";
 import * as moves from "./ledger-moves.js";
 
 const RUNS_USUAL = 60;
@@ -19,11 +23,6 @@ const RUNS = Number(process.env["HOLDFAST_PROPERTY_RUNS"] ?? RUNS_USUAL);
 const SEED_USUAL = 20_251;
 const SEED = Number(process.env["HOLDFAST_PROPERTY_SEED"] ?? SEED_USUAL);
 const TRANSITIONS_MIN = 50 * RUNS;
-const START_MS = 1_800_000_000_000;
-const HOSTS = [
-  { slots: 3, cpu_milli: 3_000 },
-  { slots: 2, cpu_milli: 5_000 },
-] as const;
 
 let server: PrivateRedis;
 let f: LedgerFixture;
@@ -37,101 +36,6 @@ afterAll(async () => {
   await server.stop();
 });
 
-async function begin(): Promise<Model> {
-  await f.redis.flushall();
-  const model = new Model();
-  await tick(model, START_MS);
-  await f.ledger.fleet(null);
-  for (const limits of HOSTS) {
-    const worker = await f.register({ limits: { ...LIMITS, ...limits } });
-    const host: ModelHost = { host_id: worker.host_id, ...limits, healthy: true };
-    model.hosts.push(host);
-    model.boots.push(bootOf(model, worker, host));
-  }
-  await f.ledger.hosts.setLimits("workspace", LIMITED_WORKSPACE.id, { slots: LIMITED_WORKSPACE.slots });
-  await f.ledger.hosts.setLimits("fleet", "all", { slots: FLEET_SLOTS });
-  return model;
-}
-
-function bootOf(model: Model, worker: Model["boots"][number]["worker"], host: ModelHost): Model["boots"][number] {
-  return { worker, host, state: "LIVE", lease_ends_ms: model.now_ms + LEASE_MS, counter: -1, missed: new Map() };
-}
-
-async function tick(model: Model, ms: number): Promise<void> {
-  model.now_ms += ms;
-  await f.setClock(model.now_ms);
-}
-
-async function registerAt(model: Model, host: ModelHost): Promise<void> {
-  const worker = await f.register({ host_id: host.host_id, limits: null });
-  host.healthy = true;
-  model.boots.push(bootOf(model, worker, host));
-}
-
-function command(name: string, act: (model: Model) => Promise<void>): Move {
-  return {
-    check: () => true,
-    run: async (model) => {
-      model.transitions += 1;
-      await act(model);
-    },
-    toString: () => name,
-  };
-}
-
-const clockBy = (ms: number) => command(`clock ${ms}`, (model) => tick(model, ms));
-
-/** To the end of a boot's lease, exactly, or a millisecond to either side. */
-const clockToLeaseEnd = (at: number, off: number) =>
-  command(`clock to lease end of boot ${at} ${off}`, async (model) => {
-    const boot = model.boots[at % model.boots.length];
-    if (boot && boot.lease_ends_ms > model.now_ms) await tick(model, boot.lease_ends_ms + off - model.now_ms);
-  });
-
-const drain = (at: number) =>
-  command(`drain boot ${at}`, async (model) => {
-    const boot = pickBoot(model, at);
-    if (!boot) return;
-    await f.ledger.boots.drain(boot.worker.boot_id);
-    if (boot.state === "LIVE") boot.state = "DRAINING";
-  });
-
-async function retire(model: Model, boot: Model["boots"][number]): Promise<void> {
-  const held = model.grants.filter((each) => each.open && each.boot === boot);
-  const reply = await f.ledger.boots.retire(boot.worker.boot_id);
-  expect(reply.kind).toBe(boot.state !== "DEAD" && held.length > 0 ? "holds" : "retired");
-  if (reply.kind === "retired") boot.state = "DEAD";
-}
-
-const retireBoot = (at: number) =>
-  command(`retire boot ${at}`, async (model) => {
-    const boot = model.boots[at % model.boots.length];
-    if (boot) await retire(model, boot);
-  });
-
-const register = (at: number) =>
-  command(`register at host ${at}`, async (model) => {
-    const host = model.hosts[at % model.hosts.length];
-    if (host) await registerAt(model, host);
-  });
-
-const flushScripts = () =>
-  command("script flush", async () => {
-    await f.redis.script("FLUSH");
-  });
-
-/** No lost wake-up: while a waiter could be admitted somewhere, some head is named; and heads are waiters. */
-const heads = () =>
-  command("heads", async (model) => {
-    const named = await f.ledger.tasks.headsWithRoom();
-    const waiters = [...model.tasks.values()].filter((task) => task.wait_scope !== null);
-    const members = new Set(waiters.map((task) => task.member));
-    for (const { workspace_id, task_id } of named) expect(members.has(`${workspace_id}.${task_id}`)).toBe(true);
-    const takers = model.boots.filter((boot) => boot.state === "LIVE" && model.leaseStands(boot));
-    const able = waiters.some((task) => takers.some((boot) => model.denied(task, boot.host) === null));
-    if (able) expect(named).not.toEqual([]);
-  });
-
 const small = fc.nat(3);
 const any = fc.nat(11);
 const workspace = fc.constantFrom("w1", "w1", "w2");
@@ -144,6 +48,7 @@ const beats = fc.record({
   healthy: fc.constantFrom(true, true, true, false),
   holds: fc.boolean(),
   copy: fc.boolean(),
+  looks: fc.boolean(),
 });
 
 /** A move is listed as often as it should come, beside the others. */
@@ -151,14 +56,14 @@ const often = <Value>(times: number, move: Value): Value[] => Array.from({ lengt
 const commands = fc.commands<Model, LedgerFixture, boolean>(
   [
     ...often(
-      6,
+      8,
       fc.tuple(workspace, task, fc.constantFrom(1, 1, 1, 2, 4), fc.nat(1)).map((args) => moves.accept(...args)),
     ),
     ...often(
-      7,
+      12,
       fc.tuple(fc.integer({ min: 2, max: 11 }), any, off).map((args) => moves.admit(...args)),
     ),
-    ...often(3, any.map(grants.activate)),
+    ...often(4, any.map(grants.activate)),
     ...often(
       2,
       fc.tuple(any, fc.integer({ min: 1, max: 3 }), fc.boolean()).map((args) => grants.append(...args)),
@@ -173,30 +78,77 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
     ),
     ...often(3, any.map(grants.release)),
     fc.tuple(any, fields).map((args) => grants.wrong(...args)),
-    ...often(3, any.map(moves.cancel)),
+    any.map(moves.cancel),
     fc.tuple(any, off).map((args) => moves.redeliver(...args)),
     fc.constant(moves.expire()),
     ...often(
       4,
-      beats.map(({ at, ...options }) => moves.beat(at, options)),
+      beats.map(({ at, ...options }) => boots.beat(at, options)),
     ),
-    ...often(2, fc.constantFrom(1, 1, 500, 1_000, 2_000, 3_000, -2_000, 20_000).map(clockBy)),
-    fc.tuple(small, fc.constantFrom(-1, 0, 1)).map((args) => clockToLeaseEnd(...args)),
-    small.map(drain),
-    any.map(retireBoot),
-    ...often(4, fc.constant(moves.beatAll())),
-    ...often(2, small.map(register)),
-    fc.constant(heads()),
-    fc.constant(flushScripts()),
+    ...often(2, fc.constantFrom(1, 1, 1, 500, 500, 1_000, 2_000, -2_000, 60_000).map(fleet.clockBy)),
+    fc.tuple(small, fc.constantFrom(-1, 0, 1)).map((args) => fleet.clockToLeaseEnd(...args)),
+    small.map(fleet.drain),
+    any.map(fleet.retireBoot),
+    ...often(5, fc.constant(boots.beatAll())),
+    ...often(2, small.map(fleet.register)),
+    ...often(2, any.map(moves.admitAgain)),
+    ...often(
+      2,
+      fc.tuple(any, fc.constantFrom(0, 0, 0, 1)).map((args) => boots.bury(...args)),
+    ),
+    ...often(2, small.map(boots.death)),
+    ...often(
+      3,
+      fc.tuple(any, fc.constantFrom(1, 100), fc.constantFrom(0, 1_999, 2_000)).map((args) => boots.recover(...args)),
+    ),
+    ...often(
+      3,
+      fc.tuple(any, fc.nat(2)).map((args) => boots.free(...args)),
+    ),
+    ...often(
+      2,
+      fc.tuple(any, fc.constantFrom(1, 100)).map((args) => boots.reroute(...args)),
+    ),
+    ...often(2, fc.constant(losses.mark())),
+    fc.constant(losses.loseTail()),
+    fc.constant(losses.straysEnd()),
+    fc.constant(fleet.heads()),
+    fc.constant(fleet.flushScripts()),
   ],
   { maxCommands: 200, size: "max" },
 );
 
 /** Every task reaches its end and nothing is left, by means that any fleet has (T2, Q1). */
 async function endAll(model: Model): Promise<void> {
-  for (const host of model.hosts) await registerAt(model, host);
-  const workers = model.boots.slice(-model.hosts.length);
-  for (const held of model.grants) await grants.doRelease(model, f, held);
+  model.world.strays = [];
+  const old = [...model.boots];
+  for (const [index, held] of model.grants.entries()) if (index % 2 === 0) await grants.doRelease(model, f, held);
+  await tick(model, f, Math.max(...old.map((boot) => boot.lease_ends_ms)) - model.now_ms);
+  for (const boot of old) {
+    await boots.doBury(model, f, boot, 0);
+    expect(boot.state).toBe("DEAD");
+  }
+  for (const host of model.hosts) await fleet.registerAt(model, f, host);
+  await beatAll(model);
+  await tick(model, f, LEASE_MS - 1);
+  await beatAll(model);
+  for (const boot of old) {
+    await boots.doRecover(model, f, boot, 1_000);
+    await boots.doFree(model, f, boot, null);
+    await boots.doReroute(model, f, boot, 1_000);
+  }
+  await tick(model, f, 1);
+  await finishAll(model, model.boots.slice(-model.hosts.length));
+  for (const boot of model.boots) await fleet.retire(model, f, boot);
+  const { keys: _, ...left } = await census(f.ledger);
+  expect(Object.entries(left).filter(([, found]) => found.length > 0)).toEqual([]);
+}
+
+async function beatAll(model: Model): Promise<void> {
+  await boots.beatAll().run(model, f);
+}
+
+async function finishAll(model: Model, workers: readonly Model["boots"][number][]): Promise<void> {
   const pending = () => [...model.tasks.values()].filter((each) => each.record === null);
   for (let round = 0; pending().length > 0; round += 1) {
     expect(round).toBeLessThan(30);
@@ -211,25 +163,22 @@ async function endAll(model: Model): Promise<void> {
       }
     }
   }
-  for (const boot of model.boots) await retire(model, boot);
-  const { keys: _, ...left } = await census(f.ledger);
-  expect(Object.entries(left).filter(([, found]) => found.length > 0)).toEqual([]);
 }
 
 describe("the scripts under random moves", () => {
-  it("answer as the model does, count as the recount does, and all ends (C1 C2 L1 L2 L3 T1 T2 T3 V1 Q1)", async () => {
+  it("answer as the model does, count as the recount does, and all ends (C1 C2 L1 L2 L3 L4 T1 T2 T3 V1 Q1)", async () => {
     let transitions = 0;
 
     await fc.assert(
       fc.asyncProperty(commands, async (moved) => {
         let model: Model | undefined;
         await fc.asyncModelRun(async () => {
-          model = await begin();
+          model = await fleet.begin(f);
           return { model, real: f };
         }, moved);
         if (!model) return;
         await endAll(model);
-        transitions += model.transitions;
+        transitions += model.world.transitions;
       }),
       { numRuns: RUNS, seed: SEED },
     );
@@ -247,6 +196,9 @@ describe("the scripts under random moves", () => {
       ...["settle settled", "settle already", "settle fenced"],
       ...["requeue requeued", "requeue settled", "requeue fenced"],
       ...["release released", "release already", "cancel cancelled", "cancel requested", "cancel finished"],
+      ...["admit elsewhere", "admit closed", "admit copy elsewhere", "admit copy granted", "admit copy stale"],
+      ...["bury buried", "bury alive", "bury alive by lease", "bury already", "free by proof 1", "free by bound 1"],
+      ...["recover requeued 1 settled 0", "recover requeued 0 settled 1", "reroute 1", "lost tail", "forgotten grant"],
       ...["redeliver true", "redeliver false", "expire 0", "expire 1", "beat ok", "beat dead"],
     ];
     const usual = SEED === SEED_USUAL && RUNS >= RUNS_USUAL;

@@ -175,6 +175,7 @@ function strays(found: Found): string[] {
   const waiting = new Map<string, number>();
   for (const member of [...found.lists.values()].flat()) waiting.set(member, (waiting.get(member) ?? 0) + 1);
   return [
+    ...straysOfBoots(found),
     ...symmetric("reservations", listed, new Set(reservations.keys())),
     ...symmetric("tokens of boots", new Set(byBoot), new Set(reservations.keys())),
     ...tasks.flatMap(({ member, fields }) => {
@@ -188,6 +189,23 @@ function strays(found: Found): string[] {
       ];
     }),
   ];
+}
+
+/** Routes agree with the tasks they lead; a boot's record expires only once it is DEAD and nothing names it. */
+function straysOfBoots(found: Found): string[] {
+  const root = `${rootOf(found.prefix)}:boot:`;
+  const of = (boot: string, set: string) => found.sets.get(`${root}${boot}:${set}`) ?? [];
+  const boots = [...hashesOf(found, "boot")].filter(([id]) => !id.includes(":"));
+  const routed = tasksOf(found).filter(({ fields }) => fields["status"] === "PENDING");
+  return boots.flatMap(([boot, { state }]) => {
+    const here = routed.filter(({ fields }) => fields["queue"] === `boot.${boot}`).map(({ member }) => member);
+    const named = of(boot, "tokens").length + of(boot, "routes").length > 0;
+    const lasts = found.lasting.has(`${root}${boot}`);
+    return [
+      ...symmetric(`routes of ${boot}`, new Set(of(boot, "routes")), new Set(here)),
+      ...(lasts === (state !== "DEAD" || named) ? [] : [`${boot} is ${state}, named ${named}, and lasts ${lasts}`]),
+    ];
+  });
 }
 
 function symmetric(what: string, left: ReadonlySet<string>, right: ReadonlySet<string>): string[] {

@@ -7,8 +7,8 @@ local function boot_to_send_to(host)
   table.sort(boots)
   for _, boot in ipairs(boots) do
     local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
-    coming = coming + redis.call('SCARD', key.boot_routes(boot))
     if found[1] == 'LIVE' and lease_stands(found[1], found[2]) then
+      coming = coming + redis.call('SCARD', key.boot_routes(boot))
       local held = redis.call('SCARD', key.boot_tokens(boot))
       if not least or held < least then best, least = boot, held end
     end

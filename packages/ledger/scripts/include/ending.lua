@@ -96,10 +96,11 @@ end
 -- `counted` attempts count against attempts_max, others are hand-backs with a bound of their own.
 local function give_back(task, counted, requeued, failures, promotions)
   local count = counted and 'counted' or 'hand_backs'
-  local reason = string.format('%s: %s on %s', task.attempt, string.sub(cjson.decode(requeued).reason, 1, 64), task.host)
+  local reason = string.sub(cjson.decode(requeued).reason, 1, 64)
+  local known = string.format('%s: %s on %s', task.attempt, reason, task.host)
   set(task, {
     [count] = int(tonumber(task[count]) + 1), last_host = task.host,
-    reasons = task.reasons and task.reasons .. '; ' .. reason or reason,
+    reasons = task.reasons and task.reasons .. '; ' .. known or known,
   })
   redis.call('HSET', key.reservation(task.token), 'state', 'draining')
   if task.cancel == '1' then
