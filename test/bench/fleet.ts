@@ -9,7 +9,7 @@ import { type HoldfastClient, openClient } from "@holdfast/client";
 import Docker from "dockerode";
 import { waitFor } from "../support/wait-for.js";
 
-const ROOT = join(import.meta.dirname, "..", "..", "..");
+const ROOT = join(import.meta.dirname, "..", "..");
 const BOUND_MS = 60_000;
 
 export interface BenchFleet {
@@ -110,7 +110,9 @@ export async function startBenchFleet(): Promise<BenchFleet> {
     inspectSandbox: () =>
       waitFor(
         async () => {
-          const [running] = await engine.listContainers({ filters: { label: ["holdfast.purpose=task"] } });
+          const [running] = await engine.listContainers({
+            filters: { label: ["holdfast.purpose=task", `holdfast.fleet=${prefix}`] },
+          });
           return running ? engine.getContainer(running.Id).inspect() : null;
         },
         { bound_ms: BOUND_MS, what: "the sandbox runs" },

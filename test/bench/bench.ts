@@ -3,34 +3,34 @@ import { benchCancel } from "./cancel.js";
 import { benchCold } from "./cold.js";
 import { type BenchFleet, startBenchFleet } from "./fleet.js";
 import { benchLogs } from "./logs.js";
+import { benchRecovery } from "./recovery.js";
 import { type Row, renderRows } from "./rows.js";
 
 const BENCHES: Record<string, (fleet: BenchFleet) => Promise<Row[]>> = {
   P2: benchCold,
   P6: benchLogs,
   P7: benchCancel,
+  P8: benchRecovery,
 };
 
-async function main(): Promise<void> {
-  const words = process.argv.slice(2);
+/** Runs the benches named in `words`, all without any; the exit code is 2 where there is no such bench. */
+export async function bench(words: readonly string[]): Promise<number> {
   const json = words.includes("--json");
   const wanted = words.filter((word) => !word.startsWith("--"));
   const unknown = wanted.filter((id) => !(id in BENCHES));
   if (unknown.length > 0) {
     console.error(`no bench ${unknown.join(", ")}; there are ${Object.keys(BENCHES).join(", ")}`);
-    process.exitCode = 2;
-    return;
+    return 2;
   }
   const fleet = await startBenchFleet();
   try {
-    for (const [id, bench] of Object.entries(BENCHES)) {
+    for (const [id, run] of Object.entries(BENCHES)) {
       if (wanted.length > 0 && !wanted.includes(id)) continue;
-      const rows = await bench(fleet);
+      const rows = await run(fleet);
       console.log(json ? rows.map((row) => JSON.stringify(row)).join("\n") : renderRows(rows));
     }
   } finally {
     await fleet.stop();
   }
+  return 0;
 }
-
-await main();
