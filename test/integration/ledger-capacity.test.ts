@@ -130,6 +130,29 @@ describe("waiting lists", () => {
     await end(full);
   });
 
+  it("loses no wake-up where one is released while another is being parked", async () => {
+    let parked = 0;
+    for (let round = 0; round < 40; round += 1) {
+      const [one, two] = [await f.granted(worker, await accept()), await f.granted(worker, await accept())];
+      const waiter = await accept();
+      await f.ledger.tasks.settle(one, outcomeOf(one));
+
+      const calls = [() => f.ledger.tasks.release(one), () => f.admit(worker, waiter)] as const;
+      const [released, admitted] =
+        round % 2 === 0
+          ? await Promise.all([calls[0](), calls[1]()])
+          : (await Promise.all([calls[1](), calls[0]()])).toReversed();
+
+      if (admitted?.kind === "parked") {
+        parked += 1;
+        expect(released).toMatchObject({ promotions: [{ task_id: waiter.task_id }] });
+        await end(await f.granted(worker, waiter));
+      } else if (admitted?.kind === "granted") await end(admitted.grant);
+      await end(two);
+    }
+    expect(parked).toBeGreaterThan(0);
+  });
+
   it("promotes as many heads as there is room for, oldest first, and none into room that an older one needs", async () => {
     const one = await f.granted(worker, await accept({ resources: { cpu: 2 } }));
     const two = await f.granted(worker, await accept({ resources: { cpu: 2 } }));

@@ -1,4 +1,4 @@
-/** After Redis may have lost its tail: grants stay closed, by fleet for one lease and by host while it shows strangers. */
+/** After Redis may have lost its tail, grants stay closed: for one lease, and at a host while it shows strangers. */
 import { drawSandboxId, type Fence, type SandboxId } from "@holdfast/contract";
 import { bootQueue } from "@holdfast/ledger";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,7 +1,7 @@
 /**
- * Random moves of producers, workers, deaths and whoever finds them, copies of old calls, a clock that jumps and crashes
- * that lose the tail, on real Redis: every answer equals a model's and every sum a recount, after each step (C1, C2, L1,
- * L2, L3, L4, T1, T2, T3, V1); then all ends (Q1).
+ * Random moves of producers and workers, deaths, copies of old calls, a clock that jumps and crashes that lose the
+ * tail, on real Redis: every answer equals a model's and every sum a recount, after each step (C1, C2, L1, L2, L3, L4,
+ * T1, T2, T3, V1); then all ends (Q1).
  * HOLDFAST_PROPERTY_RUNS sets the number of runs, HOLDFAST_PROPERTY_SEED repeats one.
  */
 import { census } from "@holdfast/ledger";

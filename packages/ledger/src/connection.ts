@@ -4,7 +4,7 @@ import { Redis, type RedisOptions } from "ioredis";
 /** Reconnect and send the command again: a replica was met, or a server that still loads its data. */
 const RECONNECT_AND_RESEND = 2;
 
-/** ioredis waits this long for a stream to end, also for one that ended long ago, and keeps its process alive for it. */
+/** ioredis waits so long for a stream to end, even for one that ended long ago, and keeps its process alive for it. */
 const DISCONNECT_TIMEOUT_MS = 100;
 
 export interface ConnectOptions {

@@ -1,4 +1,4 @@
-/** What tasks travel by: the grant a boot runs under, the deliveries it comes from, and who is woken by what changes. */
+/** What tasks travel by: the grant a boot runs under, the delivery it came by, and who is woken by what changes. */
 import type { BootId, Fence, HostId, OwnerToken, SandboxId, TaskName } from "@holdfast/contract";
 
 /** The right to run and write for one task. */
