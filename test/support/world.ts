@@ -66,6 +66,7 @@ export default async function world(): Promise<() => Promise<void>> {
         await redis.stop();
         delete process.env[REDIS_URL];
       }
+      clearAbandoned();
     }
   };
 }
