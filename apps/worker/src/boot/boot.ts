@@ -14,7 +14,7 @@ import { consumptionWatchdog } from "../duties/consumption-watchdog.js";
 import { engineHealthDuty } from "../duties/engine-health.js";
 import { heartbeatsDuty } from "../duties/heartbeats.js";
 import { hostSlotsDuty } from "../duties/host-slots.js";
-import { ownQueueDuty } from "../duties/own-queue.js";
+import { ownQueueDuty, sendBack } from "../duties/own-queue.js";
 import { healingDuty, queueTimeoutsDuty, waitingHeadsDuty } from "../duties/queue-care.js";
 import { recoveryDuty } from "../duties/recovery.js";
 import { sweepDuty } from "../duties/sweep.js";
@@ -168,6 +168,13 @@ export async function startBoot(deps: BootDeps): Promise<Boot> {
   }
 }
 
+/** Leaves nothing that others would have to find: what was sent to it, its place in the ledger, its queue. */
+async function retireFrom(state: BootState): Promise<void> {
+  await sendBack(state);
+  await state.ledger.boots.retire(state.boot_id);
+  await state.queue.removeBootQueue(state.boot_id);
+}
+
 async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
   const { logger, runs, gate, lease, ledger } = state;
   const loop = (duty: Duty): RunningDuty => startDuty(duty, { logger, metrics: deps.registry });
@@ -208,7 +215,7 @@ async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
       await Promise.all(intakes.map((intake) => intake.close(CONSUMER_CLOSE_MS)));
       await within(Promise.all(duties.map((duty) => duty.stop())), () => logger.warn("duties_not_ended"));
       if (retire && state.tokens.count() === 0) {
-        await within(ledger.boots.retire(state.boot_id), () => logger.warn("boot_not_retired"));
+        await within(retireFrom(state), () => logger.warn("boot_not_retired"));
       }
       lease.revoke();
       await within(Promise.all([beat.stop(), silenceBell()]), () => logger.warn("beat_not_ended"));

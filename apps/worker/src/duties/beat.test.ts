@@ -133,7 +133,7 @@ describe("beat", () => {
     expect(sweeps).toBe(1);
   });
 
-  test("tells of sandboxes that nobody here holds while the look at the engine is fresh, else of none (C1)", async () => {
+  test("tells of sandboxes that nobody here holds once for each look at the engine, while that is fresh (C1)", async () => {
     const calls: BeatCall[] = [];
     const { boot, duty } = setup(async (call) => {
       calls.push(call);
@@ -144,10 +144,14 @@ describe("beat", () => {
     await duty.runOnce();
     boot.strange = { seen_at_ms: boot.lease.now(), sandbox_ids: [sandbox_id] };
     await duty.runOnce();
+    await duty.runOnce();
+    boot.strange = { seen_at_ms: boot.lease.now(), sandbox_ids: [] };
+    await duty.runOnce();
     boot.strange = { seen_at_ms: boot.lease.now() - 60_000, sandbox_ids: [sandbox_id] };
     await duty.runOnce();
 
-    expect(calls.map((call) => call.strange_sandboxes)).toEqual([undefined, [sandbox_id], undefined]);
+    const told = calls.map((call) => call.strange_sandboxes);
+    expect(told).toEqual([undefined, [sandbox_id], undefined, [], undefined]);
   });
 
   test.each(["unknown", "dead"] as const)("a boot that is %s may never act again (L4)", async (kind) => {

@@ -12,7 +12,7 @@ type OkReply = Extract<BeatReply, { kind: "ok" }>;
 const BEAT_DEADLINE_MS = TIMES.boot_lease_ms - TIMES.own_margin_ms;
 
 /** What was seen longer ago tells nothing of the engine as it is. */
-const STRANGE_FRESH_MS = 3 * TIMES.sweep_ms;
+const STRANGE_FRESH_MS = 2 * TIMES.sweep_ms;
 
 /** A token of this boot that the ledger holds and this worker does not: it is given back once nothing of it is left. */
 async function giveUp(boot: BootState, owner_token: OwnerToken): Promise<void> {
@@ -40,16 +40,20 @@ function obey(boot: BootState, reply: OkReply, heard: ReadonlySet<OwnerToken>): 
   if (reply.draining) boot.gate.close("draining");
 }
 
-function callOf(boot: BootState, counter: number, held: readonly OwnerToken[], now_ms: number): BeatCall {
-  const { boot_id, fence_seen, engine_healthy, strange } = boot;
-  const call = { boot_id, counter, held, fence_seen, engine_healthy };
-  if (strange === null || now_ms - strange.seen_at_ms > STRANGE_FRESH_MS) return call;
-  return { ...call, strange_sandboxes: strange.sandbox_ids };
+/** Each look at the engine is told once: the ledger takes two tellings for two looks. */
+function newsOf(
+  { strange }: BootState,
+  told: BootState["strange"],
+  now_ms: number,
+): Pick<BeatCall, "strange_sandboxes"> {
+  if (strange === null || strange === told || now_ms - strange.seen_at_ms > STRANGE_FRESH_MS) return {};
+  return { strange_sandboxes: strange.sandbox_ids };
 }
 
 export function beatDuty(boot: BootState): Duty {
   let counter = 0;
   let silent = 0;
+  let told: BootState["strange"] = null;
   const givingUp = new Set<OwnerToken>();
 
   /** Beside the beat, never within it: a call that waits for the lease must not hold up what renews it. */
@@ -87,7 +91,9 @@ export function beatDuty(boot: BootState): Duty {
       const heard = new Set(boot.runs.all().map(({ grant }) => grant.owner_token));
       const held = boot.tokens.held();
       const sent_at_ms = boot.lease.now();
-      const call = boot.ledger.boots.beat(callOf(boot, counter, held, sent_at_ms));
+      const { boot_id, fence_seen, engine_healthy, strange } = boot;
+      const news = newsOf(boot, told, sent_at_ms);
+      const call = boot.ledger.boots.beat({ boot_id, counter, held, fence_seen, engine_healthy, ...news });
       const late = (): never => {
         throw new Error("no answer in time");
       };
@@ -102,6 +108,7 @@ export function beatDuty(boot: BootState): Duty {
         boot.lease.revoke();
         return { over: 1 };
       }
+      told = strange;
       heardOk(reply, sent_at_ms, heard);
       giveUpBeside(reply.missing);
       const { cancelled, unknown, missing } = reply;

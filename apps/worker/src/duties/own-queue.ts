@@ -5,7 +5,14 @@ import { passOn } from "../run/task-run.js";
 const EVERY_MS = 1_000;
 const BATCH_MAX = 100;
 
-/** What was sent to this boot while it takes nothing in goes back to where it came from (T2). */
+/** What was sent to this boot goes back to where it came from: asked for while the boot takes nothing in (T2). */
+export async function sendBack(boot: BootState): Promise<number> {
+  const deliveries = await boot.ledger.boots.reroute(boot.boot_id, BATCH_MAX);
+  for (const delivery of deliveries) await passOn(boot, [], delivery);
+  if (deliveries.length > 0) boot.logger.info("tasks_rerouted", { sent: deliveries.length });
+  return deliveries.length;
+}
+
 export function ownQueueDuty(boot: BootState): Duty {
   return {
     name: "own_queue",
@@ -13,10 +20,7 @@ export function ownQueueDuty(boot: BootState): Duty {
     runOnce: async () => {
       const takesNothing = boot.gate.reasons.some((reason) => reason === "draining" || reason === "engine_sick");
       if (!takesNothing || !boot.lease.mayAct()) return {};
-      const deliveries = await boot.ledger.boots.reroute(boot.boot_id, BATCH_MAX);
-      for (const delivery of deliveries) await passOn(boot, [], delivery);
-      if (deliveries.length > 0) boot.logger.info("tasks_rerouted", { sent: deliveries.length });
-      return { sent: deliveries.length };
+      return { sent: await sendBack(boot) };
     },
   };
 }
