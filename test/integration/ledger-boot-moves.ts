@@ -85,6 +85,23 @@ function noteLook(model: Model, boot: ModelBoot, strange: readonly SandboxId[]):
   boot.look = { run: model.run, unknown, strangers };
 }
 
+export async function doLook(model: Model, f: LedgerFixture): Promise<void> {
+  const sights = await f.ledger.boots.look();
+  const expected = model.boots.map((boot) => ({
+    ...{ ...boot.worker, state: boot.state, counter: boot.counter, lease_ended: !model.leaseStands(boot) },
+    dead_ms: boot.state === "DEAD" ? model.ageOfDeath(boot) : null,
+    reservations: model.grants.filter((held) => held.open && held.boot === boot).length,
+  }));
+  const byId = (left: { boot_id: string }, right: { boot_id: string }) => (left.boot_id < right.boot_id ? -1 : 1);
+  expect(sights).toEqual(expected.toSorted(byId));
+}
+
+export const look = (): Move =>
+  move("look", async (model, f) => {
+    await doLook(model, f);
+    return undefined;
+  });
+
 /** By an observer whose last look is so many beats old. */
 export async function doBury(model: Model, f: LedgerFixture, boot: ModelBoot, old: number): Promise<void> {
   const lives = model.leaseStands(boot) || old > 0;

@@ -120,6 +120,20 @@ describe("recover", () => {
     expect(reply).toMatchObject({ requeued: [{ task_id: grant.task_id, delivery: 2, queue: "tasks" }], left: 0 });
   });
 
+  it("waits its two seconds anew, and no longer, where the clock stepped back an hour since the burial (L4, T2)", async () => {
+    await f.running(worker);
+    await dies(worker);
+    await f.advance(LOST_TAIL_MS - 1);
+    await f.advance(-3_600_000);
+
+    expect(await sight(worker)).toMatchObject({ dead_ms: 0 });
+    await f.advance(LOST_TAIL_MS - 1);
+    expect(await sight(worker)).toMatchObject({ dead_ms: LOST_TAIL_MS - 1 });
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ requeued: [], left: 1 });
+    await f.advance(1);
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ requeued: [{ delivery: 2 }], left: 0 });
+  });
+
   it("twice takes once, and every late call of the old boot but proof changes not one byte (L2, T1)", async () => {
     const grant = await f.running(worker);
     const pending = await f.granted(worker, await f.accept());
@@ -156,6 +170,18 @@ describe("recover", () => {
     expect(await f.ledger.tasks.append(grant, 2, [progress])).toEqual({ kind: "fenced" });
 
     expect(await f.digest()).toBe(before);
+  });
+
+  it("counts a task once that runs again beside a draining sandbox of the same boot", async () => {
+    const grant = await f.running(worker);
+    const back = await f.ledger.tasks.requeue(grant, "drain", false);
+    if (back.kind === "requeued") await f.granted(worker, back.delivery);
+    await dies(worker);
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ left: 1 });
+    await f.advance(LOST_TAIL_MS);
+
+    expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ requeued: [{ delivery: 3 }], left: 0 });
+    expect(await f.ledger.boots.free(worker.boot_id, { kind: "bound" })).toMatchObject({ left: 0 });
   });
 
   it("leaves alone what the boot had settled or handed back before it died (T1)", async () => {

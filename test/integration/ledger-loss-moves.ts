@@ -67,9 +67,9 @@ async function restore(f: LedgerFixture, kept: Mark): Promise<void> {
   for (const { key, value, life_ms } of kept.dumps) await f.redis.restore(key, Math.max(0, life_ms), value);
   const earlier = "0".repeat(40);
   await f.redis.hset(`${f.root}:fleet`, "run_id", earlier);
-  for (const boot of await f.ledger.boots.look()) {
-    const name = `${f.root}:boot:${boot.boot_id}`;
-    if (await f.redis.hexists(name, "looked_in_run")) await f.redis.hset(name, "looked_in_run", earlier);
+  for (const { key } of kept.dumps) {
+    const looked = key.startsWith(`${f.root}:boot:`) && (await f.redis.type(key)) === "hash";
+    if (looked && (await f.redis.hexists(key, "looked_in_run"))) await f.redis.hset(key, "looked_in_run", earlier);
   }
   await f.ledger.fleet(null);
 }

@@ -231,13 +231,16 @@ export class Model {
     task.route = route;
   }
 
-  /** Older than the tail; a clock that stepped back begins the wait anew. */
+  /** A clock that stepped back begins it anew. */
+  ageOfDeath(boot: ModelBoot): number {
+    boot.dead_ms = Math.min(boot.dead_ms, this.now_ms);
+    return this.now_ms - boot.dead_ms;
+  }
+
   deadForGood(boot: ModelBoot): boolean {
-    if (boot.state !== "DEAD") return false;
-    const age = this.now_ms - boot.dead_ms;
-    if (age < 0) boot.dead_ms = this.now_ms;
-    if (age >= LOST_TAIL_MS) this.world.acted.add(boot.worker.boot_id);
-    return age >= LOST_TAIL_MS;
+    const acts = boot.state === "DEAD" && this.ageOfDeath(boot) >= LOST_TAIL_MS;
+    if (acts) this.world.acted.add(boot.worker.boot_id);
+    return acts;
   }
 
   die(boot: ModelBoot): void {

@@ -78,7 +78,7 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
     ),
     ...often(3, any.map(grants.release)),
     fc.tuple(any, fields).map((args) => grants.wrong(...args)),
-    any.map(moves.cancel),
+    ...often(2, any.map(moves.cancel)),
     fc.tuple(any, off).map((args) => moves.redeliver(...args)),
     fc.constant(moves.expire()),
     ...often(
@@ -91,7 +91,7 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
     any.map(fleet.retireBoot),
     ...often(5, fc.constant(boots.beatAll())),
     ...often(2, small.map(fleet.register)),
-    ...often(2, any.map(moves.admitAgain)),
+    ...often(3, any.map(moves.admitAgain)),
     ...often(
       2,
       fc.tuple(any, fc.constantFrom(0, 0, 0, 1)).map((args) => boots.bury(...args)),
@@ -110,6 +110,7 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
       fc.tuple(any, fc.constantFrom(1, 100)).map((args) => boots.reroute(...args)),
     ),
     ...often(2, fc.constant(losses.mark())),
+    fc.constant(boots.look()),
     fc.constant(losses.loseTail()),
     fc.constant(losses.straysEnd()),
     fc.constant(fleet.heads()),

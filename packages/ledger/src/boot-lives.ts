@@ -63,7 +63,7 @@ export interface BootSight {
   readonly counter: number;
   /** By Redis's clock; a lease that begins in the future counts as ended. */
   readonly lease_ended: boolean;
-  /** Since it was declared DEAD, by Redis's clock (0 where that stepped back); null while it is not. */
+  /** Since it was declared DEAD, by Redis's clock; a step back of that begins it anew. Null while it is not. */
   readonly dead_ms: number | null;
   /** Open reservations that name it. */
   readonly reservations: number;
@@ -97,7 +97,7 @@ export interface BootStore {
   drain(boot_id: BootId): Promise<void>;
   /** `holds` where something is still held: the boot stays. */
   retire(boot_id: BootId): Promise<{ kind: "retired" } | { kind: "holds"; tokens: OwnerToken[] }>;
-  /** Every boot with a record, tombstones included. Reads only. */
+  /** Every boot with a record, tombstones included. */
   look(): Promise<BootSight[]>;
   /** `seen_counter` is the one that stood still for a whole observation on the caller's own clock. */
   bury(boot_id: BootId, seen_counter: number): Promise<BuryReply>;

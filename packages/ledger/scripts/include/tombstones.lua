@@ -13,12 +13,17 @@ local function declare_dead(boot)
   let_tombstone_go(boot)
 end
 
+-- How long it has been DEAD. A clock that stepped back begins that anew.
+local function age_of_death(boot, dead_ms)
+  local age = now_ms - tonumber(dead_ms)
+  if age >= 0 then return age end
+  redis.call('HSET', key.boot(boot), 'dead_ms', int(now_ms))
+  return 0
+end
+
 -- Whether the boot is DEAD for longer than the tail that Redis may lose: a younger DEAD may be taken back by a crash,
--- and whoever acted on it would have acted on a boot that lives. A clock that stepped back begins the wait anew.
+-- and whoever acted on it would have acted on a boot that lives.
 local function dead_for_good(boot)
   local found = redis.call('HMGET', key.boot(boot), 'state', 'dead_ms')
-  if found[1] ~= 'DEAD' then return false end
-  local age = now_ms - tonumber(found[2])
-  if age < 0 then redis.call('HSET', key.boot(boot), 'dead_ms', int(now_ms)) end
-  return age >= LOST_TAIL_MS
+  return found[1] == 'DEAD' and age_of_death(boot, found[2]) >= LOST_TAIL_MS
 end
