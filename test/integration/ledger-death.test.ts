@@ -207,6 +207,23 @@ describe("free", () => {
     return grants;
   }
 
+  it("gives back nothing that still runs, nothing of a boot that lives, and nothing before DEAD is old enough (C2, L4)", async () => {
+    const [runs, done] = [await f.running(worker), await f.running(worker)];
+    await f.ledger.tasks.settle(done, outcomeOf(done));
+    const free = () => f.ledger.boots.free(worker.boot_id, { kind: "bound" });
+    await f.advance(LEASE_MS);
+    expect(await free()).toEqual({ promotions: [], left: 2 });
+    await f.ledger.boots.bury(worker.boot_id, -1);
+    await f.advance(LOST_TAIL_MS - 1);
+    expect(await free()).toEqual({ promotions: [], left: 2 });
+    await f.advance(1);
+
+    expect(await free()).toMatchObject({ left: 1 });
+    expect(await f.ledger.tasks.view(runs)).toMatchObject({ status: "RUNNING" });
+    await f.ledger.boots.recover(worker.boot_id, 10);
+    expect(await free()).toMatchObject({ left: 0 });
+  });
+
   it("by proof gives back the named sandboxes only, by the bound all, and each once (C2)", async () => {
     const [one, two] = await deadWith(2);
     if (!one || !two) throw new Error("two were granted");
