@@ -196,11 +196,15 @@ describe("trimmed history", () => {
       sequence = reply.sequence;
     }
     const kept = (await f.redis.xlen(`${f.root}:task:default:${grant.task_id}:logs`)) * batch;
+    const stored = await f.redis.xrange(`${f.root}:task:default:${grant.task_id}:logs`, "-", "+");
+    const bytes = stored.reduce((sum, [, fields]) => sum + (fields[5]?.length ?? 0), 0);
+    const [all, cut] = await f.redis.hmget(`${f.root}:task:default:${grant.task_id}`, "log_bytes", "log_cut_bytes");
     await finish(grant);
 
     const reader = reading(grant);
     await reader.done;
 
+    expect(bytes).toBe(Number(all) - Number(cut));
     expect(kept).toBeLessThanOrEqual(BOUNDS.stream_bytes_max + batch);
     expect(kept).toBeGreaterThan(BOUNDS.stream_bytes_max * 0.9);
     const [accepted, started, gap, first] = reader.items;

@@ -2,7 +2,8 @@
 import { drawBootId, drawOwnerToken, drawSandboxId, type Fence, type OwnerToken } from "@holdfast/contract";
 import type { Grant } from "@holdfast/ledger";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type LedgerFixture, openFixture, outcomeOf, request, type Worker } from "./ledger-fixture.js";
+import { loadScripts } from "../../packages/ledger/src/script-loader.js";
+import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, request, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
@@ -117,6 +118,18 @@ describe("a call that is sent again", () => {
 
     expect(first).toMatchObject({ kind: "released", requeued: { delivery: 2 } });
     expect(second).toEqual({ ...first, kind: "already" });
+  });
+
+  it("redeliver: the same request is told its delivery again, another one that it came too late (T2)", async () => {
+    const delivery = await f.accept();
+    const script = loadScripts({ lease_ms: LEASE_MS }).get("task-redeliver");
+    const call = (request_id: string) =>
+      f.redis.eval(script?.text ?? "", 1, f.root, "default", delivery.task_id, 1, request_id, "delivery_gone");
+    const [first, second] = await twice(() => call("req_a"));
+
+    expect(first).toEqual(["redelivered", "2", "tasks", `default.${delivery.task_id}.2`]);
+    expect(second).toEqual(first);
+    expect(await call("req_b")).toEqual(["overtaken"]);
   });
 
   it("cancel, follow, drain, retire, beat and limits", async () => {
