@@ -37,5 +37,6 @@ export interface BootState {
   pokeBeat(): void;
   pokeSweep(): void;
   pokeRecovery(): void;
+  pokeBootWatch(): void;
   pokeEngineHealth(): void;
 }

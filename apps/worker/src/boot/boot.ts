@@ -111,6 +111,7 @@ function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: 
   state.pokeEngineHealth = health.poke;
   state.pokeSweep = sweep.poke;
   state.pokeRecovery = recovery.poke;
+  state.pokeBootWatch = watch.poke;
   void state.lease.whenMayAct().then((may) => {
     // A new worker is room for whoever waits for it, and may be the one that a dead boot's tasks wait for.
     if (may) for (const duty of [heads, watch]) duty.poke();
@@ -148,6 +149,7 @@ function stateOf(deps: BootDeps, engine: Engine, slots: number, logger: Logger):
     pokeBeat: () => {},
     pokeSweep: () => {},
     pokeRecovery: () => {},
+    pokeBootWatch: () => {},
     pokeEngineHealth: () => {},
   };
 }

@@ -1,15 +1,8 @@
-import { createMetrics, silentLogger } from "@holdfast/chassis";
-import type { BootId, HostId, OwnerToken, SandboxId, TaskId, WorkspaceId } from "@holdfast/contract";
+import type { OwnerToken, SandboxId, TaskId, WorkspaceId } from "@holdfast/contract";
 import type { BeatCall, BeatReply, Grant } from "@holdfast/ledger";
 import { describe, expect, test } from "vitest";
-import type { BootState } from "../boot/boot-state.js";
-import { createGate } from "../boot/gate.js";
-import { createLease } from "../boot/lease.js";
-import { createRuns } from "../boot/runs.js";
-import { createTokenBook } from "../boot/token-book.js";
-import { createBootSights } from "../recovery/boot-sights.js";
+import { bootStateOf } from "../../test/boot-state.js";
 import { createOrders } from "../run/orders.js";
-import { createWorkerMetrics } from "../worker-metrics.js";
 import { beatDuty } from "./beat.js";
 
 const token = (name: string): OwnerToken => `own_${name}` as OwnerToken;
@@ -24,34 +17,11 @@ const OK = { kind: "ok", lease_ms: 8_000, draining: false, cancelled: [], unknow
 /** A boot whose ledger answers what the test says. */
 function setup(answer: (call: BeatCall) => Promise<BeatReply>, found: readonly { sandbox_id: string }[] = []) {
   const released: OwnerToken[] = [];
-  const registry = createMetrics();
   const release = async ({ owner_token }: { owner_token: OwnerToken }) => {
     released.push(owner_token);
     return { kind: "released", promotions: [], requeued: null };
   };
-  const boot: BootState = {
-    boot_id: "boot_1" as BootId,
-    host_id: "host_1" as HostId,
-    ledger: { boots: { beat: answer }, tasks: { release } } as unknown as BootState["ledger"],
-    queue: {} as BootState["queue"],
-    engine: { list: async () => found } as unknown as BootState["engine"],
-    lease: createLease(),
-    gate: createGate(4),
-    tokens: createTokenBook(),
-    runs: createRuns(),
-    logger: silentLogger(),
-    metrics: createWorkerMetrics(registry),
-    registry,
-    fence_seen: null,
-    engine_healthy: true,
-    sights: createBootSights(),
-    strange: null,
-    given_up: new Promise(() => {}),
-    pokeBeat: () => {},
-    pokeSweep: () => {},
-    pokeRecovery: () => {},
-    pokeEngineHealth: () => {},
-  };
+  const boot = bootStateOf({ boots: { beat: answer }, tasks: { release }, engine: { list: async () => found } });
   function begin(name: string) {
     const orders = createOrders();
     const never = new Promise<never>(() => {});

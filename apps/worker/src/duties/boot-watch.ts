@@ -1,17 +1,18 @@
 /** Looks at every boot each second, and buries those that stood still for a whole lease (L4). */
 import { type Duty, deadline } from "@holdfast/chassis";
-import { TIMES } from "@holdfast/contract";
+import { type BootId, TIMES } from "@holdfast/contract";
 import { type BootSight, LOST_TAIL_MS } from "@holdfast/ledger";
 import type { BootState } from "../boot/boot-state.js";
 import { type Buriable, createObservation } from "../recovery/observation.js";
 import { passOn } from "../run/task-run.js";
 
-/** A DEAD is acted on as soon as it is old enough, not at the next pass. */
+/** A DEAD is looked at as soon as it is old enough to act on, not at the next pass. */
 const JUST_AFTER_MS = 20;
 
 export function bootWatchDuty(boot: BootState): Duty {
   const observation = createObservation(boot.boot_id);
   let asked: Promise<readonly BootSight[]> | null = null;
+  let forGood: ReadonlySet<BootId> = new Set();
 
   /** Null where no answer came in time; the question is then waited for and not put again. */
   async function ask(): Promise<readonly BootSight[] | null> {
@@ -34,14 +35,16 @@ export function bootWatchDuty(boot: BootState): Duty {
     return 1;
   }
 
-  function wakeForThe(young: readonly BootSight[]): void {
-    for (const { dead_ms } of young) {
-      const left_ms = LOST_TAIL_MS - (dead_ms ?? 0) + JUST_AFTER_MS;
-      setTimeout(() => {
-        boot.pokeSweep();
-        boot.pokeRecovery();
-      }, left_ms).unref();
+  function wakeOthers(sights: readonly BootSight[]): void {
+    for (const { dead_ms } of sights) {
+      if (dead_ms === null || dead_ms >= LOST_TAIL_MS) continue;
+      setTimeout(() => boot.pokeBootWatch(), LOST_TAIL_MS - dead_ms + JUST_AFTER_MS).unref();
     }
+    const before = forGood;
+    forGood = boot.sights.deadForGood();
+    if ([...forGood].every((boot_id) => before.has(boot_id))) return;
+    boot.pokeSweep();
+    boot.pokeRecovery();
   }
 
   return {
@@ -58,7 +61,7 @@ export function bootWatchDuty(boot: BootState): Duty {
       }
       const look = { sent_at_ms, answered_at_ms: boot.lease.now(), sights };
       boot.sights.take(look);
-      wakeForThe(sights.filter(({ dead_ms }) => dead_ms !== null && dead_ms < LOST_TAIL_MS));
+      wakeOthers(sights);
       let buried = 0;
       for (const buriable of observation.looked(look)) buried += await bury(buriable);
       return { seen: sights.length, buried };

@@ -7,7 +7,7 @@ function factsOf(boot: BootState): SweepFacts {
   const now_ms = boot.lease.now();
   const known = boot.sights.known(now_ms);
   return {
-    dead_boots: boot.sights.deadForGood(now_ms),
+    dead_boots: boot.sights.deadForGood(),
     // The view of held sandboxes is live: one that is created while the engine lists is seen as held.
     held: boot.tokens.sandboxes,
     ...(known === null ? {} : { known_boots: known }),

@@ -18,12 +18,15 @@ const sight = (boot_id: BootId, dead_ms: number | null): BootSight => ({
 
 const lookAt = (at_ms: number, ...sights: BootSight[]) => ({ sent_at_ms: at_ms - 5, answered_at_ms: at_ms, sights });
 
-test("a DEAD may be acted on once it is older than the tail, by the ledger's count and the time since (L4)", () => {
+test("a DEAD may be acted on once a look showed it older than the tail: a younger one may be taken back (L4)", () => {
   const sights = createBootSights();
-  sights.take(lookAt(1_000, sight(LIVE, null), sight(DEAD, LOST_TAIL_MS - 300)));
+  sights.take(lookAt(1_000, sight(LIVE, null), sight(DEAD, LOST_TAIL_MS - 1)));
+  expect([...sights.deadForGood()]).toEqual([]);
 
-  expect([...sights.deadForGood(1_299)]).toEqual([]);
-  expect([...sights.deadForGood(1_300)]).toEqual([DEAD]);
+  sights.take(lookAt(60_000, sight(LIVE, null), sight(DEAD, LOST_TAIL_MS)));
+  expect([...sights.deadForGood()]).toEqual([DEAD]);
+  sights.take(lookAt(61_000, sight(LIVE, null), sight(DEAD, null)));
+  expect([...sights.deadForGood()]).toEqual([]);
 });
 
 test("how long it was seen DEAD counts from the first look of this worker, not by the ledger (C2)", () => {
@@ -31,7 +34,7 @@ test("how long it was seen DEAD counts from the first look of this worker, not b
   sights.take(lookAt(1_000, sight(DEAD, 3_600_000)));
   sights.take(lookAt(2_000, sight(DEAD, 3_601_000)));
 
-  expect(sights.dead(4_000)).toMatchObject([{ seen_ms: 3_000, dead_ms: 3_603_000 }]);
+  expect(sights.dead(4_000)).toMatchObject([{ seen_ms: 3_000, dead_ms: 3_601_000 }]);
   sights.take(lookAt(5_000));
   sights.take(lookAt(6_000, sight(DEAD, 0)));
   expect(sights.dead(6_500)).toMatchObject([{ seen_ms: 500 }]);

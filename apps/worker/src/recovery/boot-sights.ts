@@ -7,7 +7,10 @@ export interface DeadBoot {
   readonly boot_id: BootId;
   readonly host_id: HostId;
   readonly reservations: number;
-  /** How long it has been DEAD by the ledger. */
+  /**
+   * How long it had been DEAD when the ledger told so. The time since does not count: a crash of Redis may have taken
+   * back a DEAD that was young then.
+   */
   readonly dead_ms: number;
   /** How long this worker has known it DEAD, on its own clock: never longer than it was. */
   readonly seen_ms: number;
@@ -17,7 +20,7 @@ export interface BootSights {
   take(look: Look): void;
   dead(now_ms: number): DeadBoot[];
   /** Those whose DEAD is older than the tail that Redis may lose: it stays, and may be acted on. */
-  deadForGood(now_ms: number): ReadonlySet<BootId>;
+  deadForGood(): ReadonlySet<BootId>;
   /** Boots with a record; null where the last look is too old to tell who is absent. */
   known(now_ms: number): ReadonlySet<BootId> | null;
 }
@@ -30,11 +33,10 @@ export function createBootSights(): BootSights {
 
   function dead(now_ms: number): DeadBoot[] {
     if (last === null) return [];
-    const since_ms = now_ms - last.answered_at_ms;
     return last.sights.flatMap(({ boot_id, host_id, reservations, dead_ms }) => {
       if (dead_ms === null) return [];
       const seen_ms = now_ms - (first_seen.get(boot_id) ?? now_ms);
-      return [{ boot_id, host_id, reservations, dead_ms: dead_ms + since_ms, seen_ms }];
+      return [{ boot_id, host_id, reservations, dead_ms, seen_ms }];
     });
   }
 
@@ -45,9 +47,9 @@ export function createBootSights(): BootSights {
       first_seen = new Map(ids.map((boot_id) => [boot_id, first_seen.get(boot_id) ?? look.answered_at_ms]));
     },
     dead,
-    deadForGood: (now_ms) =>
+    deadForGood: () =>
       new Set(
-        dead(now_ms)
+        dead(0)
           .filter(({ dead_ms }) => dead_ms >= LOST_TAIL_MS)
           .map(({ boot_id }) => boot_id),
       ),
