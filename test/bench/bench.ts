@@ -1,7 +1,7 @@
 /** `npm run bench [-- --json] [-- P2 P6]`: measures ours beside the baseline in one run and prints ratios. */
 import { benchCancel } from "./cancel.js";
 import { benchCold } from "./cold.js";
-import { type BenchFleet, startBenchFleet } from "./fleet.js";
+import { type BenchFleet, socketPath, startBenchFleet } from "./fleet.js";
 import { benchLogs } from "./logs.js";
 import { benchRecovery } from "./recovery.js";
 import { type Row, renderRows } from "./rows.js";
@@ -22,6 +22,7 @@ export async function bench(words: readonly string[]): Promise<number> {
     console.error(`no bench ${unknown.join(", ")}; there are ${Object.keys(BENCHES).join(", ")}`);
     return 2;
   }
+  process.env["HOLDFAST_TEST_ENGINE_SOCKET"] ??= socketPath();
   const fleet = await startBenchFleet();
   try {
     for (const [id, run] of Object.entries(BENCHES)) {

@@ -57,7 +57,8 @@ async function removeVolumes(engine: Docker, fleet_id: string): Promise<void> {
   for (const { Name } of Volumes) await engine.getVolume(Name).remove();
 }
 
-function socketPath(): string {
+/** The engine that the benches measure on. */
+export function socketPath(): string {
   return (process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock").replace(/^unix:\/\//, "");
 }
 
