@@ -1,4 +1,4 @@
-/** One attempt against a sandbox, an engine and a task store that do what a test says and write down what they were asked. */
+/** One attempt against a sandbox, an engine and a task store that do what a test says and note what they were asked. */
 import { createMetrics, silentLogger } from "@holdfast/chassis";
 import {
   type BootId,

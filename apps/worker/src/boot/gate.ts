@@ -4,7 +4,7 @@ import type { Consumer } from "@holdfast/queue";
 /** Reasons that close the gate; each is set and cleared by the duty that knows. */
 export type Closed = "starting" | "engine_sick" | "lease_ended" | "draining" | "over";
 
-/** The shared queue is fetched from while the host has a free slot; the boot's own at any time, so that it is answered. */
+/** The shared queue is fetched from with a free slot of the host only; the boot's own whenever the gate is open. */
 export type Source = "shared" | "own";
 
 type Steered = Pick<Consumer, "setSlots">;
@@ -14,7 +14,7 @@ export interface Gate {
   open(reason: Closed): void;
   readonly isOpen: boolean;
   readonly reasons: readonly Closed[];
-  /** Slots of this boot that no job of the shared queue stands for: its sandbox is on its way out, or came otherwise. */
+  /** Slots of this boot that no job of the shared queue stands for: it was answered, or came by the own queue. */
   setBeside(count: number): void;
   /** Slots of the host that other boots hold. */
   setOthers(count: number): void;

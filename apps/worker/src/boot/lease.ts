@@ -48,10 +48,7 @@ export function createLease(options: LeaseOptions = {}): Lease {
     tellRevoked = resolve;
   });
 
-  /**
-   * Boot time: it runs on while the host is suspended. A suspend ends the lease, and so does whatever looks like one;
-   * a clock that was set does nothing more.
-   */
+  /** Boot time. A suspend ends the lease, and so does whatever looks like one; a clock that was set does no more. */
   function look(): number {
     const gap = lookAtClocks();
     suspended_ms += gap.suspended_ms;
