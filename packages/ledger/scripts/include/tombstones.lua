@@ -3,7 +3,7 @@
 local function let_tombstone_go(boot)
   if redis.call('HGET', key.boot(boot), 'state') ~= 'DEAD' then return end
   if redis.call('EXISTS', key.boot_tokens(boot), key.boot_routes(boot)) > 0 then return end
-  redis.call('PEXPIRE', key.boot(boot), TOMBSTONE_RETENTION_MS, 'NX')
+  redis.call('PEXPIRE', key.boot(boot), TOMBSTONE_RETENTION_MS)
 end
 
 local function declare_dead(boot)
