@@ -1,5 +1,5 @@
 /** Folders of a test run, named after their owner's process, so that a later run can clear what a killed one left. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -19,11 +19,14 @@ export function scratchFolder(what: string): string {
   return mkdtempSync(join(tmpdir(), `${PREFIX}${what}-${process.pid}-`));
 }
 
-function commandLine(pid: string): string {
+/** Ends a program that was given the folder, or a Redis (which names itself anew) that works in it. */
+function endIfIn(folder: string, pid: string): void {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    const isRedisThere = command.startsWith("redis-server") && readlinkSync(`/proc/${pid}/cwd`).startsWith(folder);
+    if (isRedisThere || command.includes(folder)) process.kill(Number(pid), "SIGKILL");
   } catch {
-    return "";
+    // It ended by itself in the meantime.
   }
 }
 
@@ -33,9 +36,7 @@ export function clearAbandoned(): void {
     const owner = name.startsWith(PREFIX) ? name.match(/-([0-9]+)-[^-]*$/)?.[1] : undefined;
     if (owner === undefined || isAlive(Number(owner))) continue;
     const folder = join(tmpdir(), name);
-    for (const pid of readdirSync("/proc").filter((entry) => /^[0-9]+$/.test(entry))) {
-      if (commandLine(pid).includes(folder)) process.kill(Number(pid), "SIGKILL");
-    }
+    for (const pid of readdirSync("/proc").filter((entry) => /^[0-9]+$/.test(entry))) endIfIn(folder, pid);
     rmSync(folder, { recursive: true, force: true });
   }
 }
