@@ -274,6 +274,8 @@ describe("the checker", () => {
     const absent = at(20_700, { kind: "no_task", reader: "r1", task: TASK });
 
     expect(found([...gone, absent])).toContain(`T2 ${TASK} was accepted and has no outcome`);
+    expect(found(plus(absent))).toContain(`T2 ${TASK} is there for one reader and not for another`);
+    expect(found(plus(loss, absent))).toEqual([]);
     expect(found([...gone, loss, absent])).toEqual([]);
     expect(found(plus(look(20_640, [reservation({ token: "o2", boot: "b2", sandbox: "s2" })], idle)))).toEqual([]);
   });

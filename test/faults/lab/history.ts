@@ -207,6 +207,12 @@ export function allOf<Kind extends Entry["kind"]>(records: readonly HistoryRecor
   return records.filter((record): record is Of<Kind> => record.kind === kind);
 }
 
+/** Whether what was told at a moment may have been lost since: Redis came back without it. */
+export function mayBeLost(records: readonly HistoryRecord[]): (at_ms: number) => boolean {
+  const losses = allOf(records, "lost_tail");
+  return (at_ms) => losses.some((loss) => at_ms >= loss.since_ms && at_ms <= loss.at_ms);
+}
+
 export function groupBy<Item>(items: readonly Item[], key: (item: Item) => string): Map<string, Item[]> {
   const groups = new Map<string, Item[]>();
   for (const item of items) {

@@ -74,11 +74,19 @@ async function queueLeftovers(fleet: LabFleet): Promise<string[]> {
   };
   const key = (state: string) => `${QUEUE_PREFIX}:tasks:${state}`;
   await count("jobs wait", "LLEN", key("wait"));
-  await count("jobs are active", "LLEN", key("active"));
+  found.push(...(await activeForGood(fleet)));
   await count("jobs wait by priority", "ZCARD", key("prioritized"));
   // BullMQ keeps the moment of waking in milliseconds, shifted by 12 bits.
   await count("jobs sleep for too long", "ZCOUNT", key("delayed"), `${(Date.now() + SLEEP_MS_MAX) * 4096}`, "+inf");
   return found;
+}
+
+/** A job that died with its worker is given back once its lock has run out; one without a lock would stay. */
+async function activeForGood(fleet: LabFleet): Promise<string[]> {
+  const reply = await fleet.redis.say("LRANGE", `${QUEUE_PREFIX}:tasks:active`, "0", "-1");
+  const jobs = reply.split("\r\n").filter((_, line) => line > 0 && line % 2 === 0);
+  const locks = await Promise.all(jobs.map((job) => fleet.redis.say("PTTL", `${QUEUE_PREFIX}:tasks:${job}:lock`)));
+  return jobs.filter((_, index) => !/^:[1-9]/.test(locks[index] ?? "")).map((job) => `job ${job} is active for good`);
 }
 
 async function engineLeftovers(socket: string): Promise<string[]> {

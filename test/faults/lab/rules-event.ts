@@ -1,6 +1,6 @@
 /** V1: what each reader of a task's events saw, alone and beside the others. */
 import type { CheckRule, Violation } from "./checker.js";
-import { allOf, groupBy, type HistoryRecord } from "./history.js";
+import { allOf, groupBy, type HistoryRecord, mayBeLost } from "./history.js";
 
 type Item = Extract<HistoryRecord, { kind: "event" | "gap" | "follow" }>;
 
@@ -35,7 +35,9 @@ const withoutHole: CheckRule = (records) => {
 
 const sameForAll: CheckRule = (records) => {
   const found: Violation[] = [];
-  for (const [task, events] of groupBy(allOf(records, "event"), (event) => event.task)) {
+  const lost = mayBeLost(records);
+  const kept = allOf(records, "event").filter(({ at_ms }) => !lost(at_ms));
+  for (const [task, events] of groupBy(kept, (event) => event.task)) {
     const ends = new Set<number>();
     let last = 0;
     for (const [sequence, twins] of groupBy(events, (event) => `${event.sequence}`)) {

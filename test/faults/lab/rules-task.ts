@@ -1,6 +1,6 @@
 /** T1 to T3: one outcome for each accepted task, the same for everybody, and cancellations that hold. */
 import type { CheckRule, Violation } from "./checker.js";
-import { allOf, groupBy, type HistoryRecord } from "./history.js";
+import { allOf, groupBy, type HistoryRecord, mayBeLost } from "./history.js";
 
 const TAKEN = new Set(["accepted", "existing"]);
 
@@ -22,15 +22,15 @@ function answered(records: readonly HistoryRecord[]): AnsweredCall[] {
   });
 }
 
-/** Tasks whose acceptance Redis may have lost after it had been told. */
-function mayBeLost(records: readonly HistoryRecord[]): (at_ms: number) => boolean {
-  const losses = allOf(records, "lost_tail");
-  return (at_ms) => losses.some((loss) => at_ms >= loss.since_ms && at_ms <= loss.at_ms);
+/** Outcomes that a reader can be held to. */
+function keptOutcomes(records: readonly HistoryRecord[]) {
+  const lost = mayBeLost(records);
+  return allOf(records, "outcome").filter(({ at_ms }) => !lost(at_ms));
 }
 
 const oneOutcome: CheckRule = (records) => {
   const found: Violation[] = [];
-  for (const [task, outcomes] of groupBy(allOf(records, "outcome"), (outcome) => outcome.task)) {
+  for (const [task, outcomes] of groupBy(keptOutcomes(records), (outcome) => outcome.task)) {
     const [first] = outcomes;
     for (const { reader, digest, status, at_ms } of outcomes) {
       if (digest === first?.digest) continue;
@@ -38,10 +38,10 @@ const oneOutcome: CheckRule = (records) => {
       found.push({ invariant: "T1", message, at_ms });
     }
   }
-  const losses = allOf(records, "lost_tail");
+  const lost = mayBeLost(records);
   const settles = allOf(records, "write").filter(({ op, reply }) => op === "settle" && reply === "settled");
   for (const [task, ofTask] of groupBy(settles, (settle) => settle.task)) {
-    const kept = ofTask.filter(({ at_ms }) => !losses.some((loss) => at_ms >= loss.since_ms && at_ms <= loss.at_ms));
+    const kept = ofTask.filter(({ at_ms }) => !lost(at_ms));
     if (kept.length > 1) {
       found.push({ invariant: "T1", message: `${task} was settled ${kept.length} times`, at_ms: kept[1]?.at_ms ?? 0 });
     }
@@ -50,7 +50,7 @@ const oneOutcome: CheckRule = (records) => {
 };
 
 const nothingLost: CheckRule = (records) => {
-  const outcomes = new Set(allOf(records, "outcome").map(({ task }) => task));
+  const outcomes = new Set(keptOutcomes(records).map(({ task }) => task));
   const absent = new Set(allOf(records, "no_task").map(({ task }) => task));
   const lost = mayBeLost(records);
   const found: Violation[] = [];
@@ -75,8 +75,11 @@ const nothingLost: CheckRule = (records) => {
 };
 
 const cancellationHolds: CheckRule = (records) => {
-  const outcomes = new Map(allOf(records, "outcome").map(({ task, status }) => [task, status]));
-  const told = answered(records).filter(({ op, reply }) => op === "cancel" && reply === "cancelled");
+  const outcomes = new Map(keptOutcomes(records).map(({ task, status }) => [task, status]));
+  const lost = mayBeLost(records);
+  const told = answered(records).filter(
+    ({ op, reply, at_ms }) => op === "cancel" && reply === "cancelled" && !lost(at_ms),
+  );
   return told.flatMap(({ task, at_ms }) => {
     const status = outcomes.get(task);
     if (status === "CANCELLED") return [];
@@ -86,7 +89,10 @@ const cancellationHolds: CheckRule = (records) => {
 
 const cancellationEnds: CheckRule = (records) => {
   const outcomes = new Set(allOf(records, "outcome").map(({ task }) => task));
-  const wanted = answered(records).filter(({ op, reply }) => op === "cancel" && reply === "requested");
+  const lost = mayBeLost(records);
+  const wanted = answered(records).filter(
+    ({ op, reply, at_ms }) => op === "cancel" && reply === "requested" && !lost(at_ms),
+  );
   return wanted
     .filter(({ task }) => !outcomes.has(task))
     .map(({ task, at_ms }) => ({ invariant: "T3", message: `${task} was to be cancelled and never ended`, at_ms }));
