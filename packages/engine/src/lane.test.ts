@@ -54,4 +54,22 @@ describe("createLane", () => {
 
     expect(await lane.run(async () => "next")).toBe("next");
   });
+
+  it("lets the next in while work hangs, and counts what hung once only", async () => {
+    const lane = createLane(1, 300);
+    const hung = manual();
+    const first = lane.run(() => hung.ended);
+
+    expect(await lane.run(async () => "second")).toBe("second");
+    hung.end();
+    await first;
+
+    const third = manual();
+    const order: string[] = [];
+    const runs = [lane.run(() => third.ended), lane.run(async () => void order.push("fourth"))];
+    await settled();
+    expect(order).toEqual([]);
+    third.end();
+    await Promise.all(runs);
+  });
 });

@@ -4,7 +4,8 @@ export interface Lane {
   run<T>(work: () => Promise<T>, urgent?: boolean): Promise<T>;
 }
 
-export function createLane(max: number): Lane {
+/** `yields_after_ms`: work that takes longer gives up its place, so that calls which hang never block the lane. */
+export function createLane(max: number, yields_after_ms?: number): Lane {
   const urgentWaiters: (() => void)[] = [];
   const otherWaiters: (() => void)[] = [];
   let running = 0;
@@ -26,10 +27,16 @@ export function createLane(max: number): Lane {
   return {
     async run(work, urgent = true) {
       await enter(urgent);
+      let leave = (): void => {
+        leave = () => {};
+        next();
+      };
+      const timer = yields_after_ms === undefined ? undefined : setTimeout(() => leave(), yields_after_ms);
       try {
         return await work();
       } finally {
-        next();
+        clearTimeout(timer);
+        leave();
       }
     },
   };

@@ -18,6 +18,8 @@ import { readSeccompProfile } from "./seccomp-profile.js";
 /** Engines make the most containers a second with two to four under way. */
 const CREATIONS_MAX = 3;
 const REMOVALS_MAX = 3;
+/** Removals that hang must not hold up the others: they cost the engine nothing while they do. */
+const REMOVAL_YIELDS_MS = 15_000;
 
 /** Outcomes of checks in this process: an image's content and the agent decide, so nothing makes one stale. */
 const checked = new Map<string, Promise<string | null>>();
@@ -42,7 +44,7 @@ async function connect(options: EngineOptions, closing: AbortSignal): Promise<En
     own_namespaces: readOwnNamespaces(),
     open_link: openGuestLink,
     creations: createLane(options.creations_max ?? CREATIONS_MAX),
-    removals: createLane(options.removals_max ?? REMOVALS_MAX),
+    removals: createLane(options.removals_max ?? REMOVALS_MAX, REMOVAL_YIELDS_MS),
     in_hand: new Set(),
     closing,
     notice: (notice) => options.onNotice?.(notice),
