@@ -1,12 +1,12 @@
 /** What the benches run on: a private Redis and a worker as processes of their own, as an operator would start them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type HoldfastClient, openClient } from "@holdfast/client";
 import Docker from "dockerode";
+import { freePort } from "../support/free-port.js";
+import { startPrivateRedis } from "../support/private-redis.js";
 import { waitFor } from "../support/wait-for.js";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -25,19 +25,6 @@ export interface BenchFleet {
   /** Resident memory of the worker process in MiB. */
   workerMemoryMb(): number;
   stop(): Promise<void>;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() =>
-        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
 }
 
 const until = (condition: () => Promise<boolean>, what: string): Promise<boolean> =>
@@ -62,27 +49,9 @@ export function socketPath(): string {
   return (process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock").replace(/^unix:\/\//, "");
 }
 
-export async function startBenchFleet(): Promise<BenchFleet> {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-bench-"));
-  const [redisPort, healthPort] = [await freePort(), await freePort()];
-  const redis = spawn(
-    "redis-server",
-    [
-      "--port",
-      `${redisPort}`,
-      "--save",
-      "",
-      "--appendonly",
-      "yes",
-      "--maxmemory-policy",
-      "noeviction",
-      "--dir",
-      folder,
-    ],
-    { stdio: "ignore" },
-  );
-  const redis_url = `redis://127.0.0.1:${redisPort}`;
-  const prefix = `bench_${randomBytes(4).toString("hex")}`;
+/** A worker as an operator starts it: the built program, configured by its environment. */
+async function startWorkerProgram(redis_url: string, prefix: string): Promise<ChildProcess> {
+  const port = await freePort();
   const worker = spawn(process.execPath, [join(ROOT, "apps/worker/dist/main.js")], {
     stdio: ["ignore", "ignore", "inherit"],
     env: {
@@ -91,42 +60,52 @@ export async function startBenchFleet(): Promise<BenchFleet> {
       HOLDFAST_FLEET: prefix,
       HOLDFAST_PREFIX: prefix,
       HOLDFAST_QUEUE_PREFIX: `${prefix}_q`,
-      HOLDFAST_HEALTH_PORT: `${healthPort}`,
+      HOLDFAST_HEALTH_PORT: `${port}`,
       HOLDFAST_LOG_LEVEL: "error",
     },
   });
-  await until(async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok, "the worker is ready");
-  const client = await openClient({ redis_url, prefix, queue_prefix: `${prefix}_q` });
-  const docker = new Docker({ socketPath: socketPath() });
-  const version = await docker.version();
-  const engine = new Docker({ socketPath: socketPath(), version: `v${version.ApiVersion}` });
+  await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, "the worker is ready");
+  return worker;
+}
 
+async function openEngine(): Promise<Docker> {
+  const { ApiVersion } = await new Docker({ socketPath: socketPath() }).version();
+  return new Docker({ socketPath: socketPath(), version: `v${ApiVersion}` });
+}
+
+function looksAt(engine: Docker, fleet_id: string): Pick<BenchFleet, "inspectSandbox" | "pidsOf"> {
+  const label = ["holdfast.purpose=task", `holdfast.fleet=${fleet_id}`];
+  const inspect = async () => {
+    const [running] = await engine.listContainers({ filters: { label } });
+    return running ? engine.getContainer(running.Id).inspect() : null;
+  };
+  const pidsOf = async (id: string, at_least: number) => {
+    const top: { Processes: string[][] } = await engine.getContainer(id).top({ ps_args: "-eo pid" });
+    const pids = top.Processes.map(([pid]) => Number(pid)).sort((left, right) => left - right);
+    return pids.length >= at_least ? pids : null;
+  };
+  const bound = { bound_ms: BOUND_MS, look_ms: 2 };
+  return {
+    inspectSandbox: () => waitFor(inspect, { ...bound, what: "the sandbox runs" }),
+    pidsOf: (id, at_least) => waitFor(() => pidsOf(id, at_least), { ...bound, what: "its processes run" }),
+  };
+}
+
+export async function startBenchFleet(): Promise<BenchFleet> {
+  const redis = await startPrivateRedis();
+  const prefix = `bench_${randomBytes(4).toString("hex")}`;
+  const worker = await startWorkerProgram(redis.url, prefix);
+  const client = await openClient({ redis_url: redis.url, prefix, queue_prefix: `${prefix}_q` });
+  const docker = await openEngine();
+  const isFree = async () => (await client.hosts()).every((host) => host.reserved.slots === 0);
   return {
     client,
-    docker: engine,
+    docker,
     image: "holdfast/shell:1",
+    ...looksAt(docker, prefix),
     slotsFree: async () => {
-      await until(async () => (await client.hosts()).every((host) => host.reserved.slots === 0), "all slots are free");
+      await until(isFree, "all slots are free");
     },
-    inspectSandbox: () =>
-      waitFor(
-        async () => {
-          const [running] = await engine.listContainers({
-            filters: { label: ["holdfast.purpose=task", `holdfast.fleet=${prefix}`] },
-          });
-          return running ? engine.getContainer(running.Id).inspect() : null;
-        },
-        { bound_ms: BOUND_MS, what: "the sandbox runs" },
-      ),
-    pidsOf: (id, at_least) =>
-      waitFor(
-        async () => {
-          const top: { Processes: string[][] } = await engine.getContainer(id).top({ ps_args: "-eo pid" });
-          const pids = top.Processes.map(([pid]) => Number(pid)).sort((left, right) => left - right);
-          return pids.length >= at_least ? pids : null;
-        },
-        { bound_ms: BOUND_MS, what: "its processes run", look_ms: 2 },
-      ),
     workerMemoryMb: () => {
       const status = readFileSync(`/proc/${worker.pid}/status`, "utf8");
       return Number(status.match(/VmRSS:\s+(\d+)/)?.[1]) / 1024;
@@ -134,9 +113,8 @@ export async function startBenchFleet(): Promise<BenchFleet> {
     stop: async () => {
       await client.close();
       await ended(worker);
-      await removeVolumes(engine, prefix);
-      await ended(redis);
-      rmSync(folder, { recursive: true, force: true });
+      await removeVolumes(docker, prefix);
+      await redis.stop();
     },
   };
 }
