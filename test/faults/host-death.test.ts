@@ -80,7 +80,7 @@ describe("a host that dies", () => {
 });
 
 describe.each(times<number[]>([], [200]))("%i tasks on three workers and two engines", (count) => {
-  const fleet = useFleet({ engines: 2, workers: 3, slots: 8 });
+  const fleet = useFleet({ engines: 2, workers: 3, slots: 8, redis: { appendfsync: "always" } });
 
   it("end once each though a worker, Redis and an engine die in one run (C1, C2, L1, L2, L4, E1, E2, T1, T2, V1, Q1)", {
     timeout: 900_000,
