@@ -34,7 +34,7 @@ describe("docker-compose.yml", () => {
     const verdict = validate();
     if (verdict !== null) expect(verdict).toMatchObject({ status: 0 });
     expect(textOf("docker-compose.yml")).not.toMatch(/\t|^name:/m);
-  });
+  }, 60_000);
 
   it("keeps the ledger durable and unevicted, behind a password", () => {
     const redis = service("redis");
