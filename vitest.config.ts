@@ -23,7 +23,12 @@ export default defineConfig({
         test: { name: "unit", include: ["packages/*/src/**/*.test.ts", "apps/*/src/**/*.test.ts"], retry: 0 },
       },
       { resolve, ssr, test: { name: "integration", include: ["test/integration/**/*.test.ts"], ...outside } },
-      { resolve, ssr, test: { name: "faults", include: ["test/faults/**/*.test.ts"], ...outside } },
+      // Each file here has a Redis and engines of its own and mostly waits for leases: two run at once.
+      {
+        resolve,
+        ssr,
+        test: { name: "faults", include: ["test/faults/**/*.test.ts"], ...outside, fileParallelism: true, maxWorkers: 2 },
+      },
       { resolve, ssr, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...outside } },
     ],
   },

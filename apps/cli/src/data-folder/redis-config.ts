@@ -17,7 +17,7 @@ function quoted(text: string): string {
   return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-/** Loopback only, a password, every write kept within a second, nothing ever evicted. */
+/** Loopback only, a password, every write on disk before it is acknowledged, nothing ever evicted. */
 export function renderRedisConfig(folder: DataFolder, address: RedisAddress): string {
   return [
     "bind 127.0.0.1",
@@ -28,7 +28,7 @@ export function renderRedisConfig(folder: DataFolder, address: RedisAddress): st
     `dir ${quoted(folder.redis_directory)}`,
     `logfile ${quoted(folder.redis_log_file)}`,
     "appendonly yes",
-    "appendfsync everysec",
+    "appendfsync always",
     'save ""',
     "maxmemory-policy noeviction",
     "",
