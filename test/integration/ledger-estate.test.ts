@@ -1,4 +1,4 @@
-/** What a DEAD boot leaves: reservations, a tombstone, attempts, and tasks cancelled from then on (C2, L4, T1, T3). */
+/** What a DEAD boot leaves: reservations, a tombstone, attempts, and tasks cancelled later (C2, L4, T1, T3). */
 import { outcomeSchema, type SandboxId, TIMES } from "@holdfast/contract";
 import { LOST_TAIL_MS } from "@holdfast/ledger";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
