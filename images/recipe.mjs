@@ -24,6 +24,8 @@ const KEYS = {
   bundles: { check: isTextMap, fallback: {} },
   /** A multi-call program and the folder that gets a link for each thing it can do. */
   applets: { check: (value) => isText(value?.of) && isText(value?.into), fallback: null },
+  /** An interpreter of the tree and the folder whose modules it compiles, so that no sandbox does it at each start. */
+  compile: { check: (value) => isText(value?.with) && isText(value?.folder), fallback: null },
   env: { check: isTextMap, fallback: {} },
   /** Budget of the unpacked layer, in 10^6 bytes. */
   size_mb_max: { check: (value) => Number.isInteger(value) && value > 0 },

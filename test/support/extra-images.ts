@@ -1,5 +1,5 @@
 /** Images with what Holdfast ignores or refuses, committed from the shell image without starting anything. */
-import { engineAsk } from "./engine-call.js";
+import { engineAsk, engineCall } from "./engine-call.js";
 
 const CHANGES = {
   entrypoint: {
@@ -25,7 +25,18 @@ async function commit(socket: string, name: ExtraImage): Promise<void> {
   await engineAsk(socket, "DELETE", `/containers/${made.Id}?force=1`);
 }
 
+const nameOf = (name: ExtraImage): string => `holdfast-test/${name}:1`;
+
 /** Makes `holdfast-test/<name>:1` in the engine. */
 export async function loadExtraImages(socket: string, names: readonly ExtraImage[]): Promise<void> {
+  await removeExtraImages(socket, names);
   for (const name of names) await commit(socket, name);
+}
+
+/** Also where they are not there. */
+export async function removeExtraImages(socket: string, names: readonly ExtraImage[]): Promise<void> {
+  for (const name of names) {
+    const reply = await engineCall(socket, "DELETE", `/images/${nameOf(name)}`);
+    if (reply.status !== 200 && reply.status !== 404) throw new Error(`${nameOf(name)} stays: ${reply.status}`);
+  }
 }

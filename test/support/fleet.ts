@@ -10,7 +10,7 @@ import { type RunningWorker, readWorkerConfig, startWorker } from "@holdfast/wor
 import { expect } from "vitest";
 import { engineCensus } from "./census.js";
 import { byLabels, engineAsk } from "./engine-call.js";
-import { type ExtraImage, loadExtraImages } from "./extra-images.js";
+import { type ExtraImage, loadExtraImages, removeExtraImages } from "./extra-images.js";
 import { scratchFolder } from "./scratch.js";
 import { waitFor } from "./wait-for.js";
 
@@ -123,7 +123,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<TestFleet>
     prefix: config.HOLDFAST_PREFIX,
     queue_prefix: config.HOLDFAST_QUEUE_PREFIX,
   });
-  return fleetOver({ client, worker, env, socket, lease: watchLease(client) });
+  return fleetOver({ client, worker, env, socket, extra: options.extraImages ?? [], lease: watchLease(client) });
 }
 
 interface FleetParts {
@@ -131,6 +131,7 @@ interface FleetParts {
   readonly worker: RunningWorker;
   readonly env: Record<string, string>;
   readonly socket: string;
+  readonly extra: readonly ExtraImage[];
   readonly lease: ReturnType<typeof watchLease>;
 }
 
@@ -194,6 +195,7 @@ function fleetOver(parts: FleetParts): TestFleet {
       await worker.stop();
       await client.close();
       await expectNothingLeft(socket, worker.fleet_id, env);
+      await removeExtraImages(socket, parts.extra);
     },
   };
 }
