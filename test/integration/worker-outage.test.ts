@@ -1,4 +1,5 @@
 /** The ledger goes away while a task runs: its restart kills no work; a lost record ends what nobody owns (L3, L4). */
+import type { TaskEvent } from "@holdfast/contract";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { engineCensus } from "../support/census.js";
@@ -52,6 +53,32 @@ describe("a task that runs while its ledger is away", () => {
       attempt: 1,
       stdout: { text: COUNTED },
     });
+  });
+});
+
+describe("a task that runs while its ledger's memory is full", () => {
+  const SETTLED_WITHIN_MS = 8_000;
+
+  it("settles soon after its command, and events tell how much of the output they lack (T1, V1)", async () => {
+    const task = await fleet.start(shell("echo a; sleep 2; echo b"));
+    const direct = new Redis(redis.url);
+    await direct.config("SET", "maxmemory", "1");
+    const full_since = performance.now();
+
+    const outcome = await fleet.client.outcome(task);
+    const took_ms = performance.now() - full_since;
+    const events: TaskEvent[] = [];
+    for await (const item of fleet.client.events(task)) if ("sequence" in item) events.push(item);
+    await direct.config("SET", "maxmemory", "0");
+    direct.disconnect();
+
+    expect(outcome).toMatchObject({ status: "SUCCEEDED", stdout: { text: "a\nb\n" } });
+    expect(took_ms).toBeLessThan(SETTLED_WITHIN_MS);
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
+    expect(events.at(-1)).toMatchObject({ kind: "task_finished" });
+    const logs = events.filter((event) => event.kind === "task_log");
+    expect(logs.reduce((sum, { bytes, dropped_bytes }) => sum + bytes + dropped_bytes, 0)).toBe(4);
+    expect(logs.at(-1)?.dropped_bytes).toBeGreaterThan(0);
   });
 });
 

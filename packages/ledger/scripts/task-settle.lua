@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- task-settle: writes the terminal record of a run, once. The reservation drains until release.
--- ARGV: workspace, task, boot, token, generation, fence, status, outcome, finished event, output ('' for none)
+-- ARGV: workspace, task, boot, token, generation, fence, status, outcome, finished event, output ('' for none),
+--   log event that tells a drop no append could store, another, ...
 -- Replies: {settled | already, promotions} · {fenced}
 -- Keeps: T1 L2 L3 V1. Idempotent under re-send by the token that ended the task.
 --- @include "begin"
@@ -21,5 +22,6 @@ redis.call('HSET', key.reservation(grant.token), 'state', 'draining')
 if ARGV[10] ~= '' then
   redis.call('SET', key.output(task.workspace, task.id), ARGV[10], 'PX', OUTPUT_RETENTION_MS)
 end
+for i = 11, #ARGV do emit(task, ARGV[i], key.logs(task.workspace, task.id)) end
 finish(task, ARGV[7], ARGV[8], ARGV[9], promotions)
 return { 'settled', promotions }

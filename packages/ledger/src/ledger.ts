@@ -104,8 +104,11 @@ export interface TaskStore {
   activate(grant: Grant): Promise<ActivateReply>;
   /** `expected_sequence` is the last sequence this grant knows; a re-send never writes twice. */
   append(grant: Grant, expected_sequence: number, bodies: readonly AppendBody[]): Promise<AppendReply>;
-  /** Writes the terminal record once; output text goes to a key of its own with its own expiry. */
-  settle(grant: Grant, outcome: Outcome): Promise<SettleReply>;
+  /**
+   * Writes the terminal record once; output text goes to a key of its own with its own expiry. `untold` bodies, which
+   * tell of drops that no append could store, become events right before task_finished.
+   */
+  settle(grant: Grant, outcome: Outcome, untold?: readonly AppendBody[]): Promise<SettleReply>;
   /** Hands an attempt back. `counted` attempts count against attempts_max; others end at 10 as ENGINE_UNAVAILABLE. */
   requeue(grant: Grant, reason: string, counted: boolean): Promise<RequeueReply>;
   /** After proof that the sandbox is gone (or was never made). */

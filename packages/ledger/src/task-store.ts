@@ -1,5 +1,6 @@
 /** Tasks in the ledger. Each method is one script, so one atomic step; what it keeps is told in the script's header. */
 import {
+  type AppendBody,
   amountOf,
   BOUNDS,
   byteLength,
@@ -70,7 +71,7 @@ export function createTaskStore(caller: Caller): TaskStore {
       const kind = tagOf(reply, ["appended", "fenced"]);
       return kind === "appended" ? { kind, sequence: whole(reply[1]) } : { kind };
     },
-    settle: (grant, outcome) => settle(caller, grant, outcome),
+    settle: (grant, outcome, untold = []) => settle(caller, grant, outcome, untold),
     requeue: (grant, reason, counted) => requeue(caller, grant, reason, counted),
     release: (grant) => release(caller, grant),
     cancel: (name) => cancel(caller, name),
@@ -176,13 +177,19 @@ function admitted(call: AdmitCall, reply: readonly Reply[]): { grant: Grant; req
   return { grant: grantOf(call, reply), request: taskRequestSchema.parse(JSON.parse(text(reply[9]))) };
 }
 
-async function settle(caller: Caller, grant: Grant, outcome: Outcome): Promise<SettleReply> {
+async function settle(
+  caller: Caller,
+  grant: Grant,
+  outcome: Outcome,
+  untold: readonly AppendBody[],
+): Promise<SettleReply> {
   const { status, exit_code, signal, error, stdout, stderr } = outcomeSchema.parse(outcome);
   const texts = { stdout: stdout.text, stderr: stderr.text };
   const record = JSON.stringify(withoutOutput(outcome));
   const finished = JSON.stringify({ kind: "task_finished", status, exit_code, signal, error });
   const output = texts.stdout || texts.stderr ? JSON.stringify(texts) : "";
-  const args = [...grantArguments(grant), status, record, finished, output];
+  const drops = untold.map((body) => JSON.stringify(body));
+  const args = [...grantArguments(grant), status, record, finished, output, ...drops];
   const reply = list(await caller.run("task-settle", args));
   const kind = tagOf(reply, ["settled", "already", "fenced"]);
   return kind === "fenced" ? { kind } : { kind, promotions: promotionsOf(reply[1]) };

@@ -16,40 +16,74 @@ export interface AppendOptions {
   onDropped?(bytes: number): void;
   /** How long an append may be answered by errors before its output is dropped and counted. */
   readonly give_up_ms?: number;
+  /** The same for all that is left once the command has ended. */
+  readonly end_give_up_ms?: number;
 }
 
 export interface OrderedAppend {
   /** `fenced` and `over`: nothing can be stored any more. */
   store(bodies: readonly AppendBody[]): Promise<"stored" | "dropped" | "fenced" | "over">;
-  /** Bodies that tell drops no later event has told. */
-  rest(): AppendBody[];
+  /** Nothing more comes: from now on all that is left shares one bound. */
+  hasten(): void;
+  /** Takes bodies that tell drops no later event has told. */
+  takeUntold(): AppendBody[];
   /** The call under way is not repeated any more. */
   stop(): void;
 }
 
 const RETRY_MS = 200;
 const GIVE_UP_MS = 15_000;
+const END_GIVE_UP_MS = 3_000;
+
+/** How long the ledger has answered with errors, without the time in which nothing might be asked of it. */
+function createPatience(options: AppendOptions) {
+  let failing_since: number | null = null;
+  let hastened = false;
+  return {
+    hasten: (): void => {
+      hastened = true;
+      failing_since = null;
+    },
+    renew: (): void => {
+      failing_since = null;
+    },
+    whenMayAct: async (): Promise<boolean> => {
+      const asked = monotonicMs();
+      const may = await options.whenMayAct();
+      if (failing_since !== null) failing_since += monotonicMs() - asked;
+      return may;
+    },
+    /** To be asked after each failure. */
+    isOver: (): boolean => {
+      failing_since ??= monotonicMs();
+      const bound_ms = hastened ? (options.end_give_up_ms ?? END_GIVE_UP_MS) : (options.give_up_ms ?? GIVE_UP_MS);
+      const over = monotonicMs() - failing_since >= bound_ms;
+      if (over && !hastened) failing_since = null;
+      return over;
+    },
+  };
+}
 
 export function createOrderedAppend(options: AppendOptions): OrderedAppend {
   const lost = createLostOutput();
+  const patience = createPatience(options);
   let sequence = options.sequence;
   let stopped = false;
 
   return {
     store: async (fresh) => {
       const bodies = lost.addTo(fresh);
-      let failing_since: number | null = null;
       while (bodies.length > 0) {
-        if (stopped || !(await options.whenMayAct()) || stopped) return "over";
+        if (stopped || !(await patience.whenMayAct()) || stopped) return "over";
         const reply = await options.append(sequence, bodies).catch(() => null);
         if (reply?.kind === "fenced") return "fenced";
         if (reply?.kind === "appended") {
           sequence = reply.sequence;
+          patience.renew();
           break;
         }
-        failing_since ??= monotonicMs();
         // A ledger that refuses output for long (its memory is full) must not keep the task from its end.
-        if (monotonicMs() - failing_since >= (options.give_up_ms ?? GIVE_UP_MS)) {
+        if (patience.isOver()) {
           options.onDropped?.(lost.take(bodies));
           return "dropped";
         }
@@ -57,7 +91,8 @@ export function createOrderedAppend(options: AppendOptions): OrderedAppend {
       }
       return "stored";
     },
-    rest: () => lost.rest(),
+    hasten: patience.hasten,
+    takeUntold: () => lost.addTo(lost.rest()),
     stop: () => {
       stopped = true;
     },

@@ -178,15 +178,40 @@ describe("output log", () => {
       dropped += bytes;
       full = false;
     };
-    const log = createOutputLog({ sequence: 0, append, ...always, give_up_ms: 0, batch_ms: 0, onDropped });
+    const bounds = { give_up_ms: 0, end_give_up_ms: 0, batch_ms: 0 };
+    const log = createOutputLog({ sequence: 0, append, ...always, ...bounds, onDropped });
 
     log.write("stdout", Buffer.from("lost"));
-    await log.close();
+    const untold = await log.close();
 
+    expect(untold).toEqual([]);
     expect(dropped).toBe(4);
     expect(store.bodies).toEqual([
       { kind: "task_log", stream: "stdout", encoding: "utf8", data: "", bytes: 0, dropped_bytes: 4 },
     ]);
+  });
+
+  test("where it still refuses after the command's end, all that is left has one bound and close tells the drop", async () => {
+    const MANY_BATCHES = 4 * 256 * 1_024;
+    let calls = 0;
+    let dropped = 0;
+    const append = async (): Promise<AppendReply> => {
+      calls += 1;
+      throw new Error("OOM command not allowed");
+    };
+    const onDropped = (bytes: number): void => {
+      dropped += bytes;
+    };
+    const log = createOutputLog({ sequence: 0, append, ...always, end_give_up_ms: 0, onDropped });
+
+    log.write("stdout", Buffer.alloc(MANY_BATCHES, "x"));
+    const untold = await log.close();
+
+    expect(untold).toEqual([
+      { kind: "task_log", stream: "stdout", encoding: "utf8", data: "", bytes: 0, dropped_bytes: MANY_BATCHES },
+    ]);
+    expect(dropped).toBe(MANY_BATCHES);
+    expect(calls).toBeLessThan(10);
   });
 
   test("an unfinished character at the end is not lost", async () => {

@@ -18,8 +18,8 @@ export interface OutputLog {
   /** Resolves when there is room for more. */
   write(stream: StreamName, chunk: Buffer): Promise<void> | void;
   progress(line: Record<string, unknown>): void;
-  /** Stores the rest at once. Resolves when it is stored, or can never be. */
-  close(): Promise<void>;
+  /** Stores the rest at once. Resolves when it is stored, or can never be, to what tells of drops no event has told. */
+  close(): Promise<readonly AppendBody[]>;
   /** Throws away what is not stored. */
   stop(): void;
   /** Resolves where the ledger refused this grant: somebody else has the task, or nobody. */
@@ -76,12 +76,15 @@ function createPump(options: OutputLogOptions, pending: ReturnType<typeof create
       running ??= pumpAll();
       if (pending.size() >= BATCH_BYTES) more.ring();
     },
-    finish: async (): Promise<void> => {
+    finish: async (): Promise<readonly AppendBody[]> => {
       if (phase === "open") phase = "closing";
+      appender.hasten();
       more.ring();
       await running;
-      if (phase !== "over") await store([...pending.takeRest(), ...appender.rest()]);
+      if (phase !== "over") await store([...pending.takeRest(), ...appender.takeUntold()]);
+      const untold = phase === "over" ? [] : appender.takeUntold();
       end();
+      return untold;
     },
   };
 }

@@ -3,7 +3,7 @@
  * only after the container is proven gone (C2, L2, T1).
  */
 import { monotonicMs, pause } from "@holdfast/chassis";
-import type { Outcome } from "@holdfast/contract";
+import type { AppendBody, Outcome } from "@holdfast/contract";
 import type { Sandbox } from "@holdfast/engine";
 import type { Delivery, Promotion } from "@holdfast/ledger";
 import type { TaskQueue } from "@holdfast/queue";
@@ -120,9 +120,14 @@ function outcomeFor(attempt: Attempt, ended: Ended, proven_gone: boolean): Outco
   return outcomeOf(facts, reasonOf(ended));
 }
 
-async function settle(deps: TaskRunDeps, attempt: Attempt, ended: Ended, proven_gone: boolean): Promise<Answer> {
-  const outcome = outcomeFor(attempt, ended, proven_gone);
-  const reply = await untilAnswered(deps, attempt.orders, "settle", () => deps.tasks.settle(attempt.grant, outcome));
+async function settle(
+  deps: TaskRunDeps,
+  attempt: Attempt,
+  outcome: Outcome,
+  untold: readonly AppendBody[],
+): Promise<Answer> {
+  const call = () => deps.tasks.settle(attempt.grant, outcome, untold);
+  const reply = await untilAnswered(deps, attempt.orders, "settle", call);
   if (reply === null || reply.kind === "fenced") return { kind: "abandoned" };
   void passOn(deps, reply.promotions);
   return { kind: "settled", outcome };
@@ -176,8 +181,8 @@ async function carryOut(
       return requeue(deps, attempt, plan);
     case "settle": {
       const proven_gone = plan.destroy_first ? (await creation.destroy()).proven : false;
-      await command?.output.close();
-      return settle(deps, attempt, ended, proven_gone);
+      const untold = (await command?.output.close()) ?? [];
+      return settle(deps, attempt, outcomeFor(attempt, ended, proven_gone), untold);
     }
   }
 }
