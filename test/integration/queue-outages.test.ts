@@ -2,6 +2,8 @@ import { HoldfastError } from "@holdfast/contract";
 import { type Envelope, openTaskQueue, SHARED_QUEUE } from "@holdfast/queue";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { dropReply, startRedisProxy } from "../faults/lab/proxy.js";
+import { scriptNames } from "../faults/lab/script-names.js";
 import { freePort } from "../support/free-port.js";
 import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
 import { waitFor } from "../support/wait-for.js";
@@ -73,6 +75,23 @@ describe("a consumer", () => {
     await bench.queue.deliver(deliveryOf("after"));
 
     await handled.seenAtLeast(2, 10_000);
+  });
+
+  it("gets a job whose fetch was applied and never answered back within 16 s, however often that was so", async () => {
+    const proxy = await startRedisProxy({ port: redis.port, names: scriptNames() });
+    const behind = openQueueBench(`redis://127.0.0.1:${proxy.port}`);
+    const handled = await handleWith(behind, complete);
+    await behind.queue.deliver(deliveryOf("unheard"));
+    await bench.connect().hset(`${behind.prefix}:${SHARED_QUEUE}:default.unheard.1`, "stc", "100");
+    const rule = proxy.on({ script: "bull:moveToActive" }, dropReply());
+
+    handled.consumer.setSlots(1);
+    await rule.reached(5_000);
+    await handled.seenAtLeast(1, 16_000);
+
+    expect(handled.seen.map(taskOf)).toEqual(["unheard"]);
+    await behind.close();
+    await proxy.close();
   });
 
   it("says how long ago its last fetch returned", async () => {

@@ -12,10 +12,11 @@ const HANDLER_FAILED_SLEEP_MS = 5_000;
 const WORKER_OPTIONS = {
   autorun: false,
   concurrency: 1,
-  lockDuration: 30_000,
-  stalledInterval: 10_000,
-  /** A lost reply can burn a stall; the ledger counts attempts, not the queue. */
-  maxStalledCount: 10,
+  /** A fetch whose answer was lost is found again only when this has run out. Renewed at half. */
+  lockDuration: 10_000,
+  stalledInterval: 5_000,
+  /** A lost reply or a blocked worker burns a stall; the ledger counts attempts, not the queue. */
+  maxStalledCount: 1_000,
   drainDelay: 2,
   runRetryDelay: 1_000,
   removeOnComplete: FINISHED_KEPT,
