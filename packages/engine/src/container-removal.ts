@@ -23,14 +23,25 @@ async function isGone(connection: EngineConnection, id: string): Promise<boolean
 
 type Removal = "removed" | "refused";
 
+/** Null while another's removal goes on; one that was given up leaves the container in the state it had before. */
+async function lookAtRemoval(connection: EngineConnection, id: string): Promise<Removal | null> {
+  const reply = await inspectContainer(connection, id);
+  if (reply.kind === "failed") return reply.failure.kind === "not_found" ? "removed" : null;
+  return reply.value.at("State").text("Status") === "removing" ? null : "refused";
+}
+
 /** Gone already is removed; being removed by another is waited for. */
 async function remove(connection: EngineConnection, id: string): Promise<Removal> {
   const reply = await removeContainer(connection, id);
   if (reply.kind === "ok" || reply.failure.kind === "not_found") return "removed";
   if (reply.failure.kind !== "being_removed") return "refused";
-  return (await until(() => isGone(connection, id), { every_ms: POLL_MS, within_ms: TIMES.engine_remove_ms }))
-    ? "removed"
-    : "refused";
+  let seen: Removal | null = null;
+  const decided = async (): Promise<boolean> => {
+    seen = await lookAtRemoval(connection, id);
+    return seen !== null;
+  };
+  await until(decided, { every_ms: POLL_MS, within_ms: TIMES.engine_remove_ms });
+  return seen ?? "refused";
 }
 
 /**

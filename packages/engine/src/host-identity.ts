@@ -1,9 +1,24 @@
 /** Which host this engine is: kept in the engine as the label of a named volume, since engine ids get cloned. */
 import { drawHostId, type FleetId, type HostId, hostIdSchema, TIMES } from "@holdfast/contract";
 import { hostVolumeName, LABELS } from "./container-name.js";
-import type { EngineConnection } from "./engine-connection.js";
+import { createEngineConnection, type EngineConnection } from "./engine-connection.js";
 import { type EngineReply, failed, ok } from "./engine-failure.js";
 import { reader } from "./json-reader.js";
+
+function readVolume(connection: EngineConnection, name: string): Promise<EngineReply<unknown>> {
+  return connection.ask({
+    method: "GET",
+    path: `/volumes/${name}`,
+    deadline_ms: TIMES.engine_call_ms,
+    idempotent: true,
+  });
+}
+
+/** True only where the engine itself says that it never was a host of this fleet. */
+export async function isNewHost(socketPath: string, fleetId: FleetId): Promise<boolean> {
+  const kept = await readVolume(createEngineConnection(socketPath), hostVolumeName(fleetId));
+  return kept.kind === "failed" && kept.failure.kind === "not_found";
+}
 
 /** Reads the host's id, or draws it. Workers that open at the same moment agree: a volume is made once. */
 export async function identifyHost(connection: EngineConnection, fleetId: FleetId): Promise<EngineReply<HostId>> {
@@ -16,12 +31,7 @@ export async function identifyHost(connection: EngineConnection, fleetId: FleetI
     idempotent: true,
   });
   if (made.kind === "failed") return made;
-  const kept = await connection.ask({
-    method: "GET",
-    path: `/volumes/${name}`,
-    deadline_ms: TIMES.engine_call_ms,
-    idempotent: true,
-  });
+  const kept = await readVolume(connection, name);
   if (kept.kind === "failed") return kept;
   const labels = reader(kept.value).texts("Labels");
   const host = hostIdSchema.safeParse(labels[LABELS.host]);
