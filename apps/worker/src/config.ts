@@ -55,6 +55,11 @@ export const workerConfigSchema = z.object({
 
 export type WorkerConfig = z.infer<typeof workerConfigSchema>;
 
+/** Path of the engine's socket. */
+export function engineSocketOf(config: Pick<WorkerConfig, "DOCKER_HOST">): string {
+  return config.DOCKER_HOST.slice("unix://".length);
+}
+
 /** Variables whose values are never shown whole. Passwords inside URLs are masked anyway. */
 export const WORKER_SECRETS: readonly string[] = [];
 

@@ -11,11 +11,12 @@ import {
   startHealthServer,
 } from "@holdfast/chassis";
 import { type BootId, type FleetId, HoldfastError, type HostId } from "@holdfast/contract";
+import { isNewHost } from "@holdfast/engine";
 import { type Ledger, openLedger } from "@holdfast/ledger";
 import { openTaskQueue } from "@holdfast/queue";
 import { type Boot, type BootDeps, startBoot } from "./boot/boot.js";
 import { checkServer, isRefusal, StartRefused } from "./boot/start-checks.js";
-import { WORKER_SECRETS, type WorkerConfig } from "./config.js";
+import { engineSocketOf, WORKER_SECRETS, type WorkerConfig } from "./config.js";
 import { readGauges } from "./read-gauges.js";
 import { createWorkerMetrics } from "./worker-metrics.js";
 
@@ -43,9 +44,11 @@ const HAND_BACK_MS = 30_000;
 const BOOT_RETRY_MS = 1_000;
 const BOOT_RETRY_MS_MAX = 10_000;
 
+/** An empty ledger is born, and not one that lost its records, where this host bears no fleet yet. */
 async function joinFleet(ledger: Ledger, config: WorkerConfig): Promise<FleetId> {
   const wanted = config.HOLDFAST_FLEET ?? null;
-  const { fleet_id } = await ledger.fleet(wanted);
+  const born = wanted === null || (await isNewHost(engineSocketOf(config), wanted));
+  const { fleet_id } = await ledger.fleet(wanted, born);
   if (wanted === null || wanted === fleet_id) return fleet_id;
   throw new StartRefused(`HOLDFAST_FLEET is ${wanted}; this ledger is of the fleet ${fleet_id}`);
 }

@@ -7,7 +7,7 @@ import { type BootId, drawBootId, type FleetId } from "@holdfast/contract";
 import { type Engine, openEngine } from "@holdfast/engine";
 import { bootQueue, type Ledger } from "@holdfast/ledger";
 import { SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
-import type { WorkerConfig } from "../config.js";
+import { engineSocketOf, type WorkerConfig } from "../config.js";
 import { beatDuty } from "../duties/beat.js";
 import { bootWatchDuty } from "../duties/boot-watch.js";
 import { consumptionWatchdog } from "../duties/consumption-watchdog.js";
@@ -68,7 +68,7 @@ async function within(call: Promise<unknown>, onFailure: () => void): Promise<vo
 
 async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger): Promise<Engine> {
   const engine = await openEngine({
-    socket_path: deps.config.DOCKER_HOST.slice("unix://".length),
+    socket_path: engineSocketOf(deps.config),
     fleet_id: deps.fleet_id,
     boot_id,
     images_file: deps.config.HOLDFAST_IMAGES,

@@ -19,10 +19,10 @@ describe("what a worker refuses to start on", () => {
     await expect(checkServer({ serverProblems: async () => [VERSION] }, config)).rejects.toThrow(/older than 7\.0/);
   });
 
-  test("no image to offer, with the reason of each", () => {
+  test("no image to offer, with the reason of each and what loads our own", () => {
     const refused_images = [{ image: "a:1", reason: "declares VOLUME" }];
 
-    expect(() => checkImages({ images: [], refused_images })).toThrow(/a:1: declares VOLUME/);
+    expect(() => checkImages({ images: [], refused_images })).toThrow(/a:1: declares VOLUME; \.\/scripts\/setup /);
   });
 
   test("limits that differ from the host's, with both shown", () => {

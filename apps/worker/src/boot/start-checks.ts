@@ -69,7 +69,8 @@ export async function checkServer(
 export function checkImages(engine: Pick<Engine, "images" | "refused_images">): void {
   if (engine.images.length > 0) return;
   const why = engine.refused_images.map(({ image, reason }) => `${image}: ${reason}`).join("; ");
-  throw new StartRefused(`no image of the allow list can be offered here: ${why || "the list is empty"}`);
+  const told = `no image of the allow list can be offered here: ${why || "the list is empty"}`;
+  throw new StartRefused(`${told}; ./scripts/setup builds and loads those that belong to Holdfast`);
 }
 
 /** The limits in force, or a refusal that shows both values. */
