@@ -27,7 +27,13 @@ export default defineConfig({
       {
         resolve,
         ssr,
-        test: { name: "faults", include: ["test/faults/**/*.test.ts"], ...outside, fileParallelism: true, maxWorkers: 2 },
+        test: {
+          name: "faults",
+          include: ["test/faults/**/*.test.ts"],
+          ...outside,
+          fileParallelism: true,
+          maxWorkers: 2,
+        },
       },
       { resolve, ssr, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...outside } },
     ],

@@ -115,7 +115,7 @@ describe("the private Redis of a data folder", () => {
 
     const setting = (name: string) => ask(redis, async (client) => (await client.config("GET", name)) as string[]);
     expect((await setting("appendonly"))[1]).toBe("yes");
-    expect((await setting("appendfsync"))[1]).toBe("everysec");
+    expect((await setting("appendfsync"))[1]).toBe("always");
     expect((await setting("maxmemory-policy"))[1]).toBe("noeviction");
     expect((await setting("bind"))[1]).toBe("127.0.0.1");
     const open = new Redis(redis.url.replace(/:[0-9a-f]{64}@/, ""), { lazyConnect: true, retryStrategy: () => null });
