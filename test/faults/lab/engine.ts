@@ -1,6 +1,6 @@
 /** Private Docker Engines as hosts. They stand beside the machine's own engine and touch nothing of it. */
 import { execFileSync } from "node:child_process";
-import { createReadStream, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, createReadStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { engineAsk, engineCall } from "../../support/engine-call.js";
@@ -16,6 +16,8 @@ const READY_BOUND_MS = 60_000;
 export interface LabEngineOptions {
   /** Containers outlive the daemon. */
   readonly live_restore?: boolean;
+  /** Its data lie in memory and have so much room. */
+  readonly data_mb?: number;
 }
 
 export interface LabEngine {
@@ -34,6 +36,8 @@ export interface LabEngine {
   load(archive: string): Promise<void>;
   /** Loads the fleet's images. */
   loadImages(): void;
+  /** Leaves no free block where it keeps its data, until the returned function is called. Needs `data_mb`. */
+  fill(): () => void;
   /** Resident memory of the daemon and its containerd. */
   residentMb(): number;
   /** Ends it with all it runs, and removes its data, mounts and bridge. */
@@ -92,12 +96,32 @@ async function untilContainerdGone(folder: string): Promise<void> {
   rmSync(file, { force: true });
 }
 
+function mountData(folder: string, data_mb: number): void {
+  mkdirSync(join(folder, "data"));
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${data_mb}m`, "tmpfs", join(folder, "data")], { stdio: "pipe" });
+}
+
+/** Writes until there is no room for one byte more. */
+function fillUp(folder: string): () => void {
+  const file = join(folder, "data", "full");
+  for (const size of [1024 * 1024, 4096]) {
+    const bytes = Buffer.alloc(size);
+    try {
+      for (;;) appendFileSync(file, bytes);
+    } catch (error) {
+      if (!(error instanceof Error) || !("code" in error) || error.code !== "ENOSPC") throw error;
+    }
+  }
+  return () => rmSync(file);
+}
+
 let cleared: Promise<void> | null = null;
 
 export async function startLabEngine(options: LabEngineOptions = {}): Promise<LabEngine> {
   cleared ??= clearAbandonedEngines();
   await cleared;
   const { folder, bridge } = makeEngineRoot();
+  if (options.data_mb !== undefined) mountData(folder, options.data_mb);
   writeFileSync(join(folder, "daemon.json"), "{}");
   const socket = join(folder, "s");
   let daemon: LabProcess;
@@ -132,6 +156,10 @@ export async function startLabEngine(options: LabEngineOptions = {}): Promise<La
     load: (archive) => upload(socket, archive),
     loadImages: () => {
       execFileSync(process.execPath, ["images/build.mjs", "--socket", socket], { cwd: ROOT, stdio: "pipe" });
+    },
+    fill: () => {
+      if (options.data_mb === undefined) throw new Error("the machine's own disk is never filled");
+      return fillUp(folder);
     },
     residentMb: () => {
       const programs = processesWith(`${folder}/`).filter(({ command }) => !/shim/.test(command[0] ?? ""));

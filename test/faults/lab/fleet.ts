@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { census, openLedger } from "@holdfast/ledger";
 import { CHECK_TIMES } from "./checker.js";
-import { type LabEngine, startLabEngine } from "./engine.js";
+import { type LabEngine, type LabEngineOptions, startLabEngine } from "./engine.js";
 import { type History, openHistory } from "./history.js";
 import { imageArchive, SHELL_IMAGE } from "./image-archive.js";
 import { lookAtEngine } from "./look-at-engine.js";
@@ -25,6 +25,8 @@ export const WORKSPACES = ["default", "other"] as const;
 
 export interface LabFleetOptions {
   readonly engines?: number;
+  /** Of each engine. */
+  readonly engine?: LabEngineOptions;
   /** Worker n serves engine n modulo their count. */
   readonly workers?: number;
   readonly slots?: number;
@@ -77,9 +79,9 @@ function environment(folder: string, options: LabFleetOptions): Record<string, s
   };
 }
 
-async function startEngines(count: number): Promise<LabEngine[]> {
+async function startEngines(count: number, options: LabEngineOptions | undefined): Promise<LabEngine[]> {
   const archive = await imageArchive();
-  const engines = await Promise.all(Array.from({ length: count }, () => startLabEngine()));
+  const engines = await Promise.all(Array.from({ length: count }, () => startLabEngine(options)));
   await Promise.all(engines.map((engine) => engine.load(archive)));
   return engines;
 }
@@ -118,7 +120,7 @@ export async function startLabFleet(options: LabFleetOptions = {}): Promise<LabF
   const redis = await startLabRedis(options.redis);
   const { folder } = redis;
   const history = openHistory(join(folder, "history.jsonl"));
-  const engines = await startEngines(options.engines ?? 1);
+  const engines = await startEngines(options.engines ?? 1, options.engine);
   const { look, stop } = startLooking(redis, engines, history);
   const workers: LabWorker[] = [];
   const clients: RecordedClient[] = [];
