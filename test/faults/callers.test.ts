@@ -1,4 +1,4 @@
-/** Callers in processes of their own: the same request from several, a stream read on by others, readers that come late. */
+/** Callers in processes of their own: one request from several, a stream others read on, readers that come late. */
 import { drawTaskId, type HoldfastError, type StreamItem, workspaceIdSchema } from "@holdfast/contract";
 import { describe, expect, it } from "vitest";
 import { saidBy, startCaller } from "./lab/caller.js";

@@ -38,7 +38,9 @@ describe("a worker behind a partition", () => {
   const victim = () => fleet().worker(0);
   const writesOf = (boots: readonly string[], since: number) =>
     allOf(fleet().history.records, "write").filter(({ boot, at_ms }) => boots.includes(boot) && at_ms > since);
-  const ends = (reply: string) => ["active", "appended", "settled", "requeued"].includes(reply);
+  const newBoot = (before: readonly string[]) =>
+    waitFor(() => victim().boots().length > before.length, { bound_ms: 30_000, what: "it goes on under a new boot" });
+  const taken = (reply: string) => ["active", "appended", "settled", "requeued"].includes(reply);
 
   it.each(REDIS_LINES)(
     "from Redis, %s, for longer than its lease: its tasks run elsewhere, end once, and what it had ends with it (L2, L3, L4, T1)",
@@ -46,7 +48,7 @@ describe("a worker behind a partition", () => {
       timeout: 120_000,
     },
     async (_, mode) => {
-      const boots = victim().boots().slice(-1);
+      const boots = victim().boots();
       const [short, endless] = await runAlone(fleet(), victim(), [shell("sleep 8; echo done"), shell("sleep 110")]);
       if (short === undefined || endless === undefined) throw new Error("no tasks");
       await victim().redis.set(mode);
@@ -58,14 +60,14 @@ describe("a worker behind a partition", () => {
       await victim().redis.set({ kind: "pass" });
       await stillness(fleet().engine(0).socket, boots, GONE_WITHIN_MS);
       const outcomes = [await fleet().producer.outcome(short, 60_000), await fleet().producer.outcome(endless, 60_000)];
-      await waitFor(() => victim().boots().length > boots.length, { bound_ms: 30_000, what: "a new boot" });
+      await newBoot(boots);
 
       expect(Math.max(...took)).toBeLessThan(REGRANT_WITHIN_MS);
       expect(outcomes.map(({ status, attempt }) => [status, attempt])).toEqual([
         ["SUCCEEDED", 2],
         ["CANCELLED", 2],
       ]);
-      expect(writesOf(boots, cut_at).filter(({ reply }) => ends(reply))).toEqual([]);
+      expect(writesOf(boots, cut_at).filter(({ reply }) => taken(reply))).toEqual([]);
     },
   );
 
@@ -75,7 +77,7 @@ describe("a worker behind a partition", () => {
       timeout: 240_000,
     },
     async () => {
-      const boots = victim().boots().slice(-1);
+      const boots = victim().boots();
       const [task] = await runAlone(fleet(), victim(), [shell("sleep 250", { timeout_seconds: 300 })]);
       if (task === undefined) throw new Error("no task");
       await victim().redis.set({ kind: "cut" });
@@ -87,7 +89,7 @@ describe("a worker behind a partition", () => {
       expect((await fleet().producer.outcome(task, 20_000)).status).toBe("CANCELLED");
       expect(writesOf(boots, cut_at)).toEqual([]);
       await victim().redis.set({ kind: "pass" });
-      await victim().ready();
+      await newBoot(boots);
     },
   );
 
@@ -189,11 +191,11 @@ describe("a worker behind a partition", () => {
       await stillness(fleet().engine(0).socket, boots, GONE_WITHIN_MS);
       const outcome = await fleet().producer.outcome(printing, 60_000);
       for (const task of waiting) expect((await fleet().producer.outcome(task, 60_000)).status).toBe("SUCCEEDED");
-      await waitFor(() => victim().boots().length > boots.length, { bound_ms: 30_000, what: "a new boot" });
+      await newBoot(boots);
 
       expect([status, attempt]).toEqual(["SUCCEEDED", 2]);
       expect([outcome.status, outcome.attempt, outcome.stdout.text]).toEqual(["SUCCEEDED", 2, PRINTED]);
-      expect(writesOf(boots, released_at).filter(({ reply }) => ends(reply))).toEqual([]);
+      expect(writesOf(boots, released_at).filter(({ reply }) => taken(reply))).toEqual([]);
     }
     await ledger.hosts.setLimits("workspace", "other", null);
     await ledger.close();
