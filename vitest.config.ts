@@ -4,10 +4,13 @@ import { defineConfig } from "vitest/config";
 const resolve = { conditions: ["holdfast-source"] };
 const ssr = { resolve: { conditions: ["holdfast-source", "node", "import", "module", "default"] } };
 
-/** Files of these projects share one engine and one Redis and run one after another. */
+/**
+ * Files of these projects share one engine and one Redis, each with a fleet of its own. They mostly wait for leases and
+ * for the engine, so two run at once.
+ */
 const outside = {
   globalSetup: ["test/support/world.ts"],
-  fileParallelism: false,
+  maxWorkers: 2,
   testTimeout: 60_000,
   hookTimeout: 120_000,
   retry: 0,
@@ -23,18 +26,7 @@ export default defineConfig({
         test: { name: "unit", include: ["packages/*/src/**/*.test.ts", "apps/*/src/**/*.test.ts"], retry: 0 },
       },
       { resolve, ssr, test: { name: "integration", include: ["test/integration/**/*.test.ts"], ...outside } },
-      // Each file here has a Redis and engines of its own and mostly waits for leases: two run at once.
-      {
-        resolve,
-        ssr,
-        test: {
-          name: "faults",
-          include: ["test/faults/**/*.test.ts"],
-          ...outside,
-          fileParallelism: true,
-          maxWorkers: 2,
-        },
-      },
+      { resolve, ssr, test: { name: "faults", include: ["test/faults/**/*.test.ts"], ...outside } },
       { resolve, ssr, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...outside } },
     ],
   },
