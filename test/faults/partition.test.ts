@@ -155,12 +155,16 @@ describe("a worker behind a partition", () => {
 
       await regrant(fleet(), task, cut_at, 100_000);
       const outcome = await fleet().producer.outcome(task, 30_000);
-      await fleet().look();
-      const looked = allOf(fleet().history.records, "ledger").at(-1);
+      const held = async () => {
+        await fleet().look();
+        const looked = allOf(fleet().history.records, "ledger").at(-1);
+        return looked?.reservations.length === 1 && looked.reservations;
+      };
+      const left = await waitFor(held, { bound_ms: 20_000, what: "only what nobody can prove gone is held" });
       await victim().engine.set({ kind: "pass" });
 
       expect([outcome.status, outcome.stdout.text]).toEqual(["SUCCEEDED", "done\n"]);
-      expect(looked?.reservations.map(({ token, state }) => [token, state])).toEqual([[first?.token, "draining"]]);
+      expect(left.map(({ token, state }) => [token, state])).toEqual([[first?.token, "draining"]]);
     },
   );
 
