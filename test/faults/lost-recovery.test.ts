@@ -12,10 +12,8 @@ import { runAlone } from "./lab/run-alone.js";
 import { accepted, grantsOf, running, shell, times, useFleet } from "./lab/use-fleet.js";
 
 const RECOVERY = ["boot-bury", "boot-recover", "boot-free", "boot-reroute"];
-const LOSSES: readonly (readonly [string, () => Action])[] = [
-  ["reply of", dropReply],
-  ["request of", dropRequest],
-];
+const REPLIES: readonly (readonly [string, () => Action])[] = [["reply of", dropReply]];
+const LOSSES = times(REPLIES, [...REPLIES, ["request of", dropRequest]]);
 const TRIES = Array.from({ length: times(1, 5) }, (_, n) => n + 1);
 const whole = (script: string) => shell(script, { resources: { cpu: 2, memory_mb: 64, disk_mb: 16 } });
 const half = (script: string) => shell(script, { resources: { cpu: 1, memory_mb: 64, disk_mb: 16 } });

@@ -97,11 +97,11 @@ describe("Redis", () => {
   );
 
   const LINES: readonly (readonly [string, Mode])[] = [
-    ["stalled", { kind: "stall" }],
     ["cut", { kind: "cut" }],
     ...times<readonly (readonly [string, Mode])[]>(
       [],
       [
+        ["stalled", { kind: "stall" }],
         ["half-open", { kind: "half_open" }],
         ["mute", { kind: "mute" }],
       ],

@@ -5,7 +5,7 @@ import { accepted, grantsOf, running, shell, times, useFleet } from "./lab/use-f
 
 const EXIT_WITHIN_MS = 30_000;
 
-const SHORT = new Set(["after admit", "before start", "after activate", "before settle", "before release"]);
+const SHORT = new Set(["after admit", "after activate", "before settle"]);
 const PHASES = times(
   ALL_PHASES.filter(([name]) => SHORT.has(name)),
   ALL_PHASES,
