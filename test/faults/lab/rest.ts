@@ -81,10 +81,21 @@ async function queueLeftovers(fleet: LabFleet): Promise<string[]> {
   return found;
 }
 
-/** A job that died with its worker is given back once its lock has run out; one without a lock would stay. */
-async function activeForGood(fleet: LabFleet): Promise<string[]> {
+async function activeJobs(fleet: LabFleet): Promise<string[]> {
   const reply = await fleet.redis.say("LRANGE", `${QUEUE_PREFIX}:tasks:active`, "0", "-1");
-  const jobs = reply.split("\r\n").filter((_, line) => line > 0 && line % 2 === 0);
+  return reply.split("\r\n").filter((_, line) => line > 0 && line % 2 === 0);
+}
+
+/** A job that died with its worker is given back once its lock has run out, by whichever worker looks then. */
+async function noneActive(fleet: LabFleet): Promise<void> {
+  if (!fleet.workers.some((worker) => worker.isAlive())) return;
+  const none = async () => (await activeJobs(fleet)).length === 0;
+  await waitFor(none, { bound_ms: 40_000, what: "every job that died with its worker ends", look_ms: 250 });
+}
+
+/** One without a lock would stay. */
+async function activeForGood(fleet: LabFleet): Promise<string[]> {
+  const jobs = await activeJobs(fleet);
   const locks = await Promise.all(jobs.map((job) => fleet.redis.say("PTTL", `${QUEUE_PREFIX}:tasks:${job}:lock`)));
   return jobs.filter((_, index) => !/^:[1-9]/.test(locks[index] ?? "")).map((job) => `job ${job} is active for good`);
 }
@@ -135,6 +146,7 @@ export async function bringToRest(fleet: LabFleet, { bound_ms, times }: RestOpti
     await readAll(clients, tasks);
     const empty = async () => (await first?.client.sandboxes())?.length === 0;
     await waitFor(empty, { bound_ms, what: "every sandbox's capacity is given back", look_ms: 100 });
+    await noneActive(fleet);
     await fleet.look();
     await endWorkers(fleet);
     const leftovers = await restOf(fleet);
