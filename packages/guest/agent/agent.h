@@ -13,6 +13,7 @@ struct agent {
   struct upload upload;
   int signals, signals_slot;
   bool assigned;
+  bool reaps_on; /* there may be dead children that were not reaped yet */
   uint64_t lifetime_until_ms, permission_until_ms, next_pulse_ms;
   const char *end_reason; /* once set, the agent ends */
 };

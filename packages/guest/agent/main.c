@@ -26,6 +26,7 @@
 #define PULSE_EVERY_MS 2000
 #define BYE_LIMIT_MS 200
 #define KILL_POLL_MS 1
+#define REAP_LIMIT_MS 5
 
 static struct agent agent;
 
@@ -87,17 +88,26 @@ static void pulse(uint64_t now_ms) {
   channel_control(&agent.channel, FRAME_PULSE, 0, &json);
 }
 
-/* Reaps all that is dead; true where no child is left at all. */
+/*
+ * Reaps what is dead; true where no child is left at all. Code inside can die faster than it is reaped, so that each
+ * turn gives it a few milliseconds only: time limits and the permission to live come first (E4).
+ */
 static bool reap(void *unused) {
   (void)unused;
-  for (;;) {
+  uint64_t until_ms = boot_ms() + REAP_LIMIT_MS;
+  agent.reaps_on = true;
+  do {
     int status;
     struct rusage usage;
     pid_t pid = wait4(-1, &status, WNOHANG, &usage);
-    if (pid > 0) commands_book(&agent.commands, pid, status, &usage);
-    else if (pid == 0) return false;
-    else if (errno != EINTR) return true;
-  }
+    if (pid > 0) {
+      commands_book(&agent.commands, pid, status, &usage);
+    } else if (pid == 0 || errno != EINTR) {
+      agent.reaps_on = false;
+      return pid < 0;
+    }
+  } while (boot_ms() < until_ms);
+  return false;
 }
 
 static void kill_trees(void) {
@@ -113,6 +123,7 @@ static void judge_time(uint64_t now_ms) {
 }
 
 static int wait_ms(uint64_t now_ms) {
+  if (agent.reaps_on) return 0;
   if (agent.commands.tree.active) return KILL_POLL_MS;
   uint64_t due = commands_due(&agent.commands);
   if (agent.next_pulse_ms < due) due = agent.next_pulse_ms;
@@ -121,9 +132,10 @@ static int wait_ms(uint64_t now_ms) {
   return due <= now_ms ? 0 : (int)(due - now_ms);
 }
 
+/* Once: one that comes meanwhile wakes the next turn. A loop would last as long as somebody inside sends them. */
 static void clear_signals(void) {
   struct signalfd_siginfo facts[8];
-  while (read(agent.signals, facts, sizeof facts) > 0) continue;
+  if (read(agent.signals, facts, sizeof facts) < 0) return;
 }
 
 static void turn(void) {
@@ -137,10 +149,9 @@ static void turn(void) {
   judge_time(now_ms);
   if (agent.end_reason) return;
   pulse(now_ms);
-  if (poll_ready(&set, agent.signals_slot)) {
-    clear_signals();
-    reap(NULL);
-  }
+  bool signalled = poll_ready(&set, agent.signals_slot);
+  if (signalled) clear_signals();
+  if (signalled || agent.reaps_on) reap(NULL);
   if (poll_ready(&set, agent.channel.in_slot)) agent_receive(&agent);
   commands_pump(&agent.commands, &agent.channel, &set, now_ms);
   kill_trees();
