@@ -5,7 +5,7 @@ import { containerName, labelsOf } from "../../packages/engine/src/container-nam
 import type { EngineConnection } from "../../packages/engine/src/engine-connection.js";
 import type { Sweeper } from "../../packages/engine/src/sweep.js";
 import type { Chance } from "./chance.js";
-import type { FakeContainer, FakeEngine } from "./fake-engine.js";
+import type { FakeEngine } from "./fake-engine.js";
 import type { Fate, OracleBoot, SweepOracle } from "./sweep-oracle.js";
 
 export interface WorldBoot extends OracleBoot {
@@ -20,8 +20,6 @@ export interface Stage {
   readonly fleet_id: FleetId;
   readonly boots: readonly WorldBoot[];
   readonly oracle: SweepOracle;
-  /** The engine's own clock, milliseconds. */
-  now(): number;
 }
 
 const LIFETIMES_SECONDS = [1, 60, 3_600, 130_000, 130_000, 130_000] as const;
@@ -49,11 +47,6 @@ export async function make({ chance, fleet_id }: Stage, boot: WorldBoot): Promis
   }
 }
 
-/** A start comes within its creation try: its maker did not stand still between create and start. */
-function mayStillStart({ now }: Stage, { created_at_ms }: FakeContainer): boolean {
-  return now() - created_at_ms <= TIMES.creation_try_ms;
-}
-
 /** One container moves by itself, by its maker's doing or by somebody's beside us. */
 export function drift(stage: Stage): void {
   const { chance, engine, oracle } = stage;
@@ -61,9 +54,7 @@ export function drift(stage: Stage): void {
   if (container === null || container.state === "removing") return;
   const { boot, sandbox_id } = oracle.ownerOf(container);
   const next = chance.pick(["start", "start", "pause", "exit", "die", "let_go", "let_go", "taken"] as const);
-  if (next === "start" && container.state === "created" && mayStillStart(stage, container)) {
-    engine.put(container.id, "running");
-  }
+  if (next === "start" && container.state === "created") engine.put(container.id, "running");
   if (next === "pause" && container.state === "running") engine.put(container.id, "paused");
   if (next === "exit" && container.state === "running") engine.put(container.id, "exited");
   if (next === "die" && container.state === "exited") engine.put(container.id, "dead");

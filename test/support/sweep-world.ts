@@ -56,7 +56,7 @@ export function createSweepWorld(chance: Chance, now: () => number): SweepWorld 
       return troubleFor(verb, chance);
     },
   });
-  const stage: Stage = { chance, engine, fleet_id, boots, oracle, now };
+  const stage: Stage = { chance, engine, fleet_id, boots, oracle };
 
   function join(): void {
     const boot_id = drawBootId();

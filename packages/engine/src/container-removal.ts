@@ -79,6 +79,13 @@ export async function endContainer(connection: EngineConnection, id: string, sta
   return receipt.proven && !(await isGone(connection, id)) ? { ...receipt, proven: false } : receipt;
 }
 
+/** For one at rest that nobody here may kill: where it was started in the meantime, the engine refuses (L4). */
+export async function removeAtRest(connection: EngineConnection, id: string): Promise<ContainerReceipt> {
+  const removing = monotonicMs();
+  const removed = (await remove(connection, id)) === "removed" && (await isGone(connection, id));
+  return { proven: removed, kill_ms: null, remove_ms: removed ? Math.round(monotonicMs() - removing) : null };
+}
+
 function combine(receipts: readonly ContainerReceipt[]): ContainerReceipt {
   const longest = (values: readonly (number | null)[]): number | null => {
     const known = values.filter((value) => value !== null);

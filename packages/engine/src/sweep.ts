@@ -2,7 +2,7 @@
 import { deadline } from "@holdfast/chassis";
 import { type ListedContainer, listContainers } from "./container-calls.js";
 import { LABELS } from "./container-name.js";
-import { endContainer } from "./container-removal.js";
+import { endContainer, removeAtRest } from "./container-removal.js";
 import type { FoundSandbox, SweepCounts, SweepFacts } from "./engine.js";
 import { readEngineClock } from "./engine-facts.js";
 import type { EngineFailure, EngineReply } from "./engine-failure.js";
@@ -38,7 +38,9 @@ export function createSweeper(host: EngineHost): Sweeper {
   const fleet = `${LABELS.fleet}=${host.fleet_id}`;
 
   async function end({ id, state, name }: ListedContainer, why: SweepReason): Promise<boolean> {
-    const { proven } = await host.removals.run(() => endContainer(host.connection, id, state));
+    const { proven } = await host.removals.run(() =>
+      why === "boot_absent" ? removeAtRest(host.connection, id) : endContainer(host.connection, id, state),
+    );
     host.notice({ event: "swept", container_state: state, why, proven, name });
     return proven;
   }
