@@ -33,6 +33,7 @@ describe("masks", () => {
     expect(maskUrl("redis://me:pa@ss@10.0.0.1:6379/1")).toBe("redis://me:***@10.0.0.1:6379/1");
     expect(maskUrl("redis://:pass@h")).toBe("redis://:***@h");
     expect(maskUrl("redis://h:6379")).toBe("redis://h:6379");
+    expect(maskUrl(`${"x".repeat(50)}redis://a:pass@h`)).toBe(`${"x".repeat(50)}redis://a:***@h`);
   });
 
   test("named keys are masked where they hold something", () => {

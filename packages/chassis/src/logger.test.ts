@@ -40,6 +40,17 @@ describe("logger", () => {
     expect(lines[0]).toMatchObject({ request: { env: "[secret]", operator_password: "[secret]" } });
   });
 
+  test("text of unknown origin costs time in proportion to its length, however long it is (AT-H3)", () => {
+    const { lines, logger } = setup();
+    const began = performance.now();
+
+    logger.warn("odd", { text: "k".repeat(2_000_000), url: `${"k".repeat(900)} redis://a:${"hunter2".repeat(100)}@h` });
+
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(JSON.stringify(lines)).not.toContain("hunter2");
+    expect(lines[0]).toMatchObject({ text: expect.stringMatching(/^k{1024}… \(2000000 characters\)$/) });
+  });
+
   test("a field never replaces the event's name", () => {
     const { lines, logger } = setup();
 

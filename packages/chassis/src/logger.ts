@@ -26,14 +26,16 @@ export interface LoggerOptions {
 
 /** A string of unknown origin never fills a log line. */
 const STRING_CHARACTERS_MAX = 1_024;
+/** Searched for passwords, which must not show where they are cut; what lies beyond is never shown. */
+const STRING_SEARCHED_MAX = 16_384;
 const DEPTH_MAX = 4;
 const SECRET_FIELD = /password|secret|authorization|cookie|credential|owner_token|api_key|^env$|^stdin$|^content$/i;
 
 function clean(value: unknown, depth: number): unknown {
   if (typeof value === "string") {
-    const masked = maskUrl(value);
+    const masked = maskUrl(value.slice(0, STRING_SEARCHED_MAX));
     if (masked.length <= STRING_CHARACTERS_MAX) return masked;
-    return `${masked.slice(0, STRING_CHARACTERS_MAX)}… (${masked.length} characters)`;
+    return `${masked.slice(0, STRING_CHARACTERS_MAX)}… (${value.length} characters)`;
   }
   if (value instanceof Error) {
     const code = "code" in value && typeof value.code === "string" ? { code: value.code } : {};
