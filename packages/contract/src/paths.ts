@@ -1,11 +1,12 @@
 /** Paths of files inside /workspace. Nothing here ever names a path of the host. */
 import { z } from "zod";
 import { BOUNDS } from "./bounds.js";
-import { byteLength, hasControlCharacter } from "./text.js";
+import { byteLength, hasControlCharacter, hasLoneSurrogate } from "./text.js";
 
 function problemOf(path: string): string | null {
   if (path.startsWith("/")) return "must be relative to the working directory /workspace";
   if (hasControlCharacter(path)) return "must not contain control characters";
+  if (hasLoneSurrogate(path)) return "must be Unicode text";
   if (byteLength(path) > BOUNDS.path_bytes_max) return `must be ${BOUNDS.path_bytes_max} bytes at most`;
   for (const segment of path.split("/")) {
     if (segment === "" || segment === "." || segment === "..") {

@@ -108,6 +108,44 @@ describe("a task request", () => {
     },
   );
 
+  it.each([
+    ["files.0.path", { files: [{ path: "a\ud800", content: "" }] }],
+    ["files.0.content", { files: [{ path: "a", content: "\udfff" }] }],
+    ["working_directory", { working_directory: "/a\ud800" }],
+    ["command.1", { command: ["a", "\ud800b"] }],
+    ["env.A", { env: { A: "\ud83d" } }],
+    ["stdin", { stdin: "\ud800\ud800" }],
+    ["labels.a", { labels: { a: "\ud800" } }],
+  ])("refuses half of a surrogate pair in %s, which has no form in UTF-8 (AT-C1)", (field, extra) => {
+    expect(problemsOf({ ...minimal, ...extra })).toEqual([field]);
+  });
+
+  it("takes whole surrogate pairs everywhere", () => {
+    const files = [{ path: "\u{1f600}", content: "\u{1f600}" }];
+    expect(problemsOf({ ...minimal, files, stdin: "\u{1f600}", env: { A: "\u{1f600}" } })).toEqual([]);
+  });
+
+  it.each(["env", "labels"])("looks at no entry of %s where there are far too many (AT-F3)", (field) => {
+    const entries = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`${index}`, 0]));
+    expect(problemsOf({ ...minimal, [field]: entries })).toEqual([field]);
+  });
+
+  it("answers with short names, whatever it was given (AT-H3)", () => {
+    const long = "k".repeat(100_000);
+    for (const input of [{ [long]: 1 }, { env: { [`${long}-`]: "1" } }, { resources: { [long]: 1 } }]) {
+      for (const field of problemsOf({ ...minimal, ...input })) expect(field.length).toBeLessThan(300);
+    }
+  });
+
+  it("does not try a name of an image that is too long (AT-F3)", () => {
+    expect(problemsOf({ ...minimal, image: `${"a-".repeat(10_000_000)}!` })).toEqual(["image"]);
+  });
+
+  it("loses no variable because of its name", () => {
+    expect(problemsOf({ ...minimal, env: JSON.parse('{"__proto__":"1"}') })).toEqual(["env.__proto__"]);
+    expect(problemsOf({ ...minimal, labels: JSON.parse('{"__proto__":"1"}') })).toEqual(["labels.__proto__"]);
+  });
+
   it("answers a session_id plainly while there are no sessions", () => {
     expect(problemsOf({ ...minimal, session_id: "s1" })).toEqual(["session_id"]);
   });

@@ -7,13 +7,16 @@ import { z } from "zod";
 import { BOUNDS } from "./bounds.js";
 import { sessionIdSchema, taskIdSchema, workspaceIdSchema } from "./ids.js";
 import { workspacePathSchema } from "./paths.js";
+import { entriesProblem } from "./request-entries.js";
 import { resourcesSchema } from "./resources.js";
-import { base64Length, byteLength, hasControlCharacter, hasNul } from "./text.js";
+import { base64Length, byteLength, clip, hasControlCharacter, hasLoneSurrogate, hasNul } from "./text.js";
 
 const encodingSchema = z.enum(["utf8", "base64"]).default("utf8");
 
-const argumentSchema = z
-  .string()
+/** What has a form in UTF-8: all else would reach the sandbox as other bytes than were sent, or not at all. */
+const unicode = z.string().refine((text) => !hasLoneSurrogate(text), "must be Unicode text");
+
+const argumentSchema = unicode
   .refine((text) => !hasNul(text), "must not contain NUL")
   .refine(
     (text) => byteLength(text) <= BOUNDS.argument_bytes_max,
@@ -22,7 +25,7 @@ const argumentSchema = z
 
 const fileSchema = z.strictObject({
   path: workspacePathSchema,
-  content: z.string(),
+  content: unicode,
   encoding: encodingSchema,
   /** Octal permission bits, without set-uid, set-gid or sticky. */
   mode: z
@@ -33,8 +36,7 @@ const fileSchema = z.strictObject({
 
 const envSchema = z.record(
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must be a name of letters, digits and _"),
-  z
-    .string()
+  unicode
     .refine((text) => !hasNul(text), "must not contain NUL")
     .refine(
       (text) => byteLength(text) <= BOUNDS.env_value_bytes_max,
@@ -42,8 +44,7 @@ const envSchema = z.record(
     ),
 );
 
-const labelText = z
-  .string()
+const labelText = unicode
   .min(1)
   .refine((text) => byteLength(text) <= BOUNDS.label_bytes_max, `must be ${BOUNDS.label_bytes_max} bytes at most`)
   .refine((text) => !hasControlCharacter(text), "must not contain control characters");
@@ -51,11 +52,10 @@ const labelText = z
 const imageSchema = z
   .string()
   .min(1)
-  .max(512)
+  .max(512, { abort: true })
   .regex(/^[a-z0-9]+(?:[._/:@-]+[A-Za-z0-9]+)*$/, "must be an image reference such as python:3.12-slim");
 
-const workingDirectorySchema = z
-  .string()
+const workingDirectorySchema = unicode
   .startsWith("/", "must be an absolute path inside the sandbox")
   .refine((path) => !hasControlCharacter(path), "must not contain control characters")
   .refine((path) => byteLength(path) <= BOUNDS.path_bytes_max, `must be ${BOUNDS.path_bytes_max} bytes at most`);
@@ -67,7 +67,7 @@ const requestShape = z.strictObject({
   command: z.array(argumentSchema).min(1).max(4096),
   files: z.array(fileSchema).max(BOUNDS.files_max).default([]),
   env: envSchema.default({}),
-  stdin: z.string().default(""),
+  stdin: unicode.default(""),
   stdin_encoding: encodingSchema,
   working_directory: workingDirectorySchema.default("/workspace"),
   resources: resourcesSchema.prefault({}),
@@ -143,9 +143,6 @@ function checkStdin(draft: Draft, context: z.RefinementCtx): void {
 }
 
 function checkRest(draft: Draft, context: z.RefinementCtx): void {
-  if (Object.keys(draft.labels).length > BOUNDS.labels_max) {
-    context.addIssue({ code: "custom", path: ["labels"], message: `${BOUNDS.labels_max} labels at most` });
-  }
   if (draft.session_id !== null) {
     context.addIssue({ code: "custom", path: ["session_id"], message: "sessions are not offered yet" });
   }
@@ -174,17 +171,26 @@ export type ParsedRequest =
   | { readonly kind: "ok"; readonly request: TaskRequest }
   | { readonly kind: "refused"; readonly problems: readonly FieldProblem[] };
 
+const FIELD_CHARACTERS_MAX = 200;
+
 function nameOf(issue: z.core.$ZodIssue): FieldProblem {
-  const field = issue.path.map(String).join(".");
+  const field = short(issue.path.map(String).join("."));
   if (issue.code === "unrecognized_keys") {
     const [key] = issue.keys;
-    return { field: field === "" ? `${key}` : `${field}.${key}`, message: "is not a known field" };
+    return { field: short(field === "" ? `${key}` : `${field}.${key}`), message: "is not a known field" };
   }
   return { field: field === "" ? "request" : field, message: issue.message };
 }
 
+/** A key is the sender's text. It is cut before it is taken apart into characters. */
+function short(field: string): string {
+  return clip(field.slice(0, 2 * FIELD_CHARACTERS_MAX), FIELD_CHARACTERS_MAX);
+}
+
 /** Parses a request of unknown origin; a refusal names each field at fault. */
 export function parseTaskRequest(input: unknown): ParsedRequest {
+  const problem = entriesProblem(input);
+  if (problem !== null) return { kind: "refused", problems: [problem] };
   const parsed = taskRequestSchema.safeParse(input);
   if (parsed.success) return { kind: "ok", request: parsed.data };
   return { kind: "refused", problems: parsed.error.issues.slice(0, 20).map(nameOf) };

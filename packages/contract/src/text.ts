@@ -9,6 +9,11 @@ export function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(text);
 }
 
+/** Half of a surrogate pair: no Unicode, and without a form in UTF-8. */
+export function hasLoneSurrogate(text: string): boolean {
+  return /\p{Surrogate}/u.test(text);
+}
+
 export function hasNul(text: string): boolean {
   return text.includes("\0");
 }
