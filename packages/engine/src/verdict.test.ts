@@ -62,6 +62,14 @@ describe("judgeExit (O1)", () => {
     expect(error?.message).toContain(named);
   });
 
+  it("names in few words what the caller wrote at length (AT-H3)", () => {
+    const long = { ...around, program: "p".repeat(131_071), working_directory: "/w".repeat(2_000) };
+    for (const code of ["COMMAND_NOT_FOUND", "COMMAND_NOT_EXECUTABLE", "WORKING_DIRECTORY_INVALID"] as const) {
+      const error = judgeExit(exit({ start_failure: { code, errno: "ENOENT" } }), long);
+      expect(error?.message.length).toBeLessThan(400);
+    }
+  });
+
   it("names the limits it measured", () => {
     expect(judgeExit(exit({ ...killed, oom_kills: 1 }), around)?.message).toContain("272 MiB");
     expect(judgeExit(exit({ timed_out: true }), around)?.message).toContain("7 s");

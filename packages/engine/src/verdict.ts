@@ -2,7 +2,7 @@
  * Tells from evidence what a command's end means: by waitpid, control group and mounts as process 1 saw them, and by
  * the engine's record. Output text decides nothing (O1).
  */
-import { type Evidence, type Resources, sandboxMemoryMb, type TaskError, taskError } from "@holdfast/contract";
+import { clip, type Evidence, type Resources, sandboxMemoryMb, type TaskError, taskError } from "@holdfast/contract";
 import type { GuestExit } from "@holdfast/guest";
 
 export interface ExitCircumstances {
@@ -15,18 +15,23 @@ export interface ExitCircumstances {
   readonly oom_killed?: boolean | null;
 }
 
+/** Of a name that may have 128 KiB; messages are kept in records, events and jobs. */
+const NAME_CHARACTERS_MAX = 256;
+
 function startError(exit: GuestExit, around: ExitCircumstances): TaskError | null {
   if (exit.start_failure === null) return null;
+  const program = clip(around.program, NAME_CHARACTERS_MAX);
+  const folder = clip(around.working_directory, NAME_CHARACTERS_MAX);
   const { code, errno } = exit.start_failure;
   const evidence: Evidence = { errno, exit_code: exit.exit_code };
   switch (code) {
     case "COMMAND_NOT_FOUND":
-      return taskError(code, { message: `The command ${around.program} was not found in the image.`, evidence });
+      return taskError(code, { message: `The command ${program} was not found in the image.`, evidence });
     case "COMMAND_NOT_EXECUTABLE":
-      return taskError(code, { message: `The command ${around.program} cannot be executed (${errno}).`, evidence });
+      return taskError(code, { message: `The command ${program} cannot be executed (${errno}).`, evidence });
     case "WORKING_DIRECTORY_INVALID":
       return taskError(code, {
-        message: `The working directory ${around.working_directory} cannot be used (${errno}).`,
+        message: `The working directory ${folder} cannot be used (${errno}).`,
         evidence,
       });
     default:
