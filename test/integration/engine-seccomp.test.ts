@@ -63,6 +63,7 @@ const GOLDEN: Readonly<Record<string, readonly string[]>> = {
     ...["personality_no_random", "prlimit_init", "prlimit_by_id", "affinity_init", "scheduler_init", "priority_init"],
     ...["priority_user", "ioprio_init", "socket_alg", "socket_alg_high_bits", "socket_vsock", "socket_packet"],
     ...["socket_raw", "socket_netlink_audit", "socket_netlink_generic", "socket_tipc", "socketpair_tipc"],
+    ...["socket_mptcp", "socket_mptcp_inet6", "socket_sctp", "socket_udplite", "socket_icmp"],
   ],
   [ENOSYS]: ["clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "io_setup", "io_submit"],
   [SIGSYS]: ["int80_getpid", "int80_mount", "int80_socketcall", "x32_getpid"],
@@ -84,6 +85,7 @@ const GOLDEN: Readonly<Record<string, readonly string[]>> = {
     ...["openat2", "pseudo_terminal", "fifo", "shm_posix", "shm_sysv", "sem_sysv", "exec_mapping", "mlock"],
     ...["prlimit_self", "affinity_self", "scheduler_self", "priority_self", "personality_read", "socket_unix"],
     ...["socket_inet", "socket_inet6", "socket_netlink_route", "socketpair_unix", "signals_to_init"],
+    ...["socket_tcp", "socket_udp_inet6", "syncfs_of_nothing", "sync", "core_limit_stays"],
   ],
 };
 

@@ -31,7 +31,7 @@ describe("hello", () => {
       .digest("hex");
 
     expect(hello).toMatchObject({ pid: 1, uid: GUEST_UID, gid: GUEST_UID, groups: [], dumpable: false });
-    expect(hello).toMatchObject({ agent_sha256: digest, no_new_privs: true, interfaces: ["lo"], rlimits: { core: 0 } });
+    expect(hello).toMatchObject({ agent_sha256: digest, no_new_privs: true, interfaces: ["lo"], rlimits: { core: 1 } });
     expect(new Set(Object.values(hello.capabilities))).toEqual(new Set(["0000000000000000"]));
     expect(hello.mounts.find(({ target }) => target === "/workspace")).toMatchObject({ type: "tmpfs" });
     expect(hello.namespaces["pid"]).toMatch(/^pid:\[\d+\]$/);

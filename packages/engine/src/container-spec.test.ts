@@ -94,7 +94,7 @@ const GOLDEN = {
     PidsLimit: 130,
     Ulimits: [
       { Name: "nofile", Soft: 4096, Hard: 4096 },
-      { Name: "core", Soft: 0, Hard: 0 },
+      { Name: "core", Soft: 1, Hard: 1 },
     ],
     OomScoreAdj: 500,
     NetworkMode: "none",

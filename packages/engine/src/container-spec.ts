@@ -12,6 +12,11 @@ const SCRATCH_MB = 64;
 
 export const AGENT_DIRECTORY = "/.holdfast";
 export const NOFILE_MAX = 4096;
+/**
+ * Of core files. Where a host pipes its cores to a program, the kernel starts that program, as root and outside of every
+ * sandbox, for each crash whatever the limit, 0 among them, except for this one. Less than a page, it writes no file.
+ */
+export const CORE_BYTES = 1;
 /** Between the engine's programs and the user's (1000): under pressure the kernel ends user code first. */
 const OOM_SCORE_ADJ = 500;
 
@@ -93,7 +98,7 @@ function hostConfigOf(input: SpecInput) {
     PidsLimit: input.resources.pids_limit + PIDS_OVERHEAD,
     Ulimits: [
       { Name: "nofile", Soft: NOFILE_MAX, Hard: NOFILE_MAX },
-      { Name: "core", Soft: 0, Hard: 0 },
+      { Name: "core", Soft: CORE_BYTES, Hard: CORE_BYTES },
     ],
     OomScoreAdj: OOM_SCORE_ADJ,
     NetworkMode: "none",

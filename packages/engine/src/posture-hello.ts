@@ -1,6 +1,6 @@
 /** Holds process 1's own account of its sandbox to the spec: what is in force, not what was asked for. Closed. */
 import type { Hello, Resources } from "@holdfast/contract";
-import { type ContainerSpec, NOFILE_MAX } from "./container-spec.js";
+import { CORE_BYTES, type ContainerSpec, NOFILE_MAX } from "./container-spec.js";
 import { mountTableDeviations } from "./posture-mounts.js";
 
 export interface HelloExpectation {
@@ -46,7 +46,7 @@ function limitDeviations(hello: Hello, expected: HelloExpectation): string[] {
     "cgroup.cpu": cgroup.cpu_quota_us !== null && Math.abs(cgroup.cpu_quota_us - quota) < 1,
     "cgroup.oom_kills": cgroup.oom_kills === 0,
     "rlimits.nofile": rlimits.nofile === NOFILE_MAX,
-    "rlimits.core": rlimits.core === 0,
+    "rlimits.core": rlimits.core === CORE_BYTES,
   };
   return Object.entries(controls).flatMap(([name, fits]) => (fits ? [] : [name]));
 }

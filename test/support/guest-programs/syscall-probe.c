@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -88,8 +89,22 @@ static long namespace_clone(long flag) {
 
 static long limited(pid_t pid) {
   struct rlimit limit;
-  getrlimit(RLIMIT_CORE, &limit);
-  return raw(SYS_prlimit64, pid, RLIMIT_CORE, (long)&limit, 0);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return raw(SYS_prlimit64, pid, RLIMIT_NOFILE, (long)&limit, 0);
+}
+
+/* Succeeds where the limit stays as it was, whatever call asks for 0. */
+static long core_limit_stays(void) {
+  struct rlimit before, after, none = {0, 0};
+  getrlimit(RLIMIT_CORE, &before);
+  if (raw(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0) < 0) return -1;
+  if (raw(SYS_prlimit64, 0, RLIMIT_CORE | 1L << 32, (long)&none, 0) < 0) return -1;
+#ifdef SYS_setrlimit
+  if (raw(SYS_setrlimit, RLIMIT_CORE, (long)&none, 0, 0) < 0) return -1;
+#endif
+  getrlimit(RLIMIT_CORE, &after);
+  errno = ERANGE;
+  return before.rlim_cur == 1 && after.rlim_cur == 1 && after.rlim_max == 1 ? 0 : -1;
 }
 
 static long bound(pid_t pid) {
@@ -196,6 +211,11 @@ static void refused_by_argument(void) {
   TRY("socket_vsock", socket(40, SOCK_STREAM, 0));
   TRY("socket_packet", socket(17, SOCK_RAW, 0));
   TRY("socket_raw", socket(AF_INET, SOCK_RAW, 1));
+  TRY("socket_mptcp", socket(AF_INET, SOCK_STREAM, 262));
+  TRY("socket_mptcp_inet6", socket(AF_INET6, SOCK_STREAM, 262));
+  TRY("socket_sctp", socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP));
+  TRY("socket_udplite", socket(AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE));
+  TRY("socket_icmp", socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP));
   TRY("socket_netlink_audit", socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT));
   TRY("socket_netlink_generic", socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC));
   TRY("socket_tipc", socket(30, SOCK_RDM, 0));
@@ -234,9 +254,18 @@ static void allowed(void) {
   TRY("socket_unix", socket(AF_UNIX, SOCK_STREAM, 0));
   TRY("socket_inet", socket(AF_INET, SOCK_STREAM, 0));
   TRY("socket_inet6", socket(AF_INET6, SOCK_DGRAM, 0));
+  TRY("socket_tcp", socket(AF_INET, SOCK_STREAM, IPPROTO_TCP));
+  TRY("socket_udp_inet6", socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP));
   TRY("socket_netlink_route", socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
   TRY("socketpair_unix", pair(AF_UNIX));
   TRY("signals_to_init", signalled_all());
+}
+
+/* Answered with success and not done: the kernel itself would say that -1 is no descriptor. */
+static void answered_only(void) {
+  TRY("syncfs_of_nothing", raw(SYS_syncfs, -1, 0, 0, 0));
+  TRY("sync", raw(SYS_sync, 0, 0, 0, 0));
+  TRY("core_limit_stays", core_limit_stays());
 }
 
 int main(int argc, char **argv) {
@@ -244,5 +273,6 @@ int main(int argc, char **argv) {
   refused_outright();
   refused_by_argument();
   allowed();
+  answered_only();
   return 0;
 }
