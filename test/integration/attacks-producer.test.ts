@@ -1,4 +1,4 @@
-/** Attack catalogue, parts F, G and H: a plain BullMQ producer whose jobs are made to hurt the worker that reads them. */
+/** Attack catalogue, parts F, G and H: a plain BullMQ producer whose jobs are made to hurt whoever reads them. */
 import { SHARED_QUEUE } from "@holdfast/queue";
 import { type Job, Queue } from "bullmq";
 import { Redis } from "ioredis";

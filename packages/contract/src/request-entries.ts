@@ -33,7 +33,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The first field that has too many entries, or one by a name that no record of ours can hold; null where all is well. */
+/** The first field that has too many entries, or one by a name that no record of ours can hold; null where none has. */
 export function entriesProblem(input: unknown): EntriesProblem | null {
   if (!isRecord(input)) return null;
   for (const { field, entries_max, message } of RULES) {

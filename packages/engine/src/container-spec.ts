@@ -13,8 +13,8 @@ const SCRATCH_MB = 64;
 export const AGENT_DIRECTORY = "/.holdfast";
 export const NOFILE_MAX = 4096;
 /**
- * Of core files. Where a host pipes its cores to a program, the kernel starts that program, as root and outside of every
- * sandbox, for each crash whatever the limit, 0 among them, except for this one. Less than a page, it writes no file.
+ * Of core files. Where a host pipes its cores to a program, the kernel starts that program, as root and outside of
+ * every sandbox, for each crash whatever the limit, 0 among them, but for this one. Below a page, it writes no file.
  */
 export const CORE_BYTES = 1;
 /** Between the engine's programs and the user's (1000): under pressure the kernel ends user code first. */
