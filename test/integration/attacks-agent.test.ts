@@ -1,7 +1,9 @@
 /** Attack catalogue, parts B and D: code that keeps process 1 busy, so that its limits and its end come late. */
 import { readFileSync } from "node:fs";
+import type { Sandbox } from "@holdfast/engine";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compileProgram, openTestEngine, runIn, type TestEngine } from "../support/engine-fixture.js";
+import { waitFor } from "../support/wait-for.js";
 
 let world: TestEngine;
 beforeAll(async () => {
@@ -25,5 +27,32 @@ describe("AT-B10: a storm of orphans", () => {
     expect(stdout, "the storm had begun").toBe("storm\n");
     expect(exit).toMatchObject({ timed_out: true, signal: "SIGKILL", tree: { survivors: 0 } });
     expect(exit.wall_ms, "ended at its limit of 4 s").toBeLessThan(7_000);
+  });
+});
+
+/** A command that goes on beside others, with what it writes. */
+function runBeside(sandbox: Sandbox, argv: readonly string[]) {
+  const lines: string[] = [];
+  const stdout = (chunk: Buffer) => void lines.push(...chunk.toString().trim().split("\n"));
+  const command = sandbox.exec(
+    { argv, env: {}, working_directory: "/", stdin: Buffer.alloc(0), timeout_ms: 60_000, leftovers: "keep" },
+    { stdout, stderr() {}, progress() {} },
+  );
+  command.exited.catch(() => undefined);
+  return lines;
+}
+
+describe("AT-D4: a command that is being started", () => {
+  it("is out of reach of code that runs already, and so is process 1 behind it (O1)", async () => {
+    const sandbox = await sandboxWith("start-race", { cpu: 2, memory_mb: 64, pids_limit: 32 });
+    const lines = runBeside(sandbox, ["/workspace/attack"]);
+    await waitFor(() => lines.length > 0, { bound_ms: 5_000, what: "the attack has begun" });
+
+    for (let count = 0; count < 100; count += 1) {
+      const { exit } = await runIn(sandbox, ["true"], { leftovers: "keep" });
+      expect(exit).toMatchObject({ exit_code: 0, start_failure: null });
+    }
+
+    expect(lines).toEqual(["watching"]);
   });
 });

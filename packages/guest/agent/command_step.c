@@ -70,7 +70,7 @@ static void read_report(struct command *command, struct channel *channel) {
   close(command->report);
   command->report = -1;
   command->state = COMMAND_RUNNING;
-  if (count == sizeof failure) {
+  if (count == sizeof failure && spawn_failure_is_sound(failure)) {
     command->failure = failure;
     return;
   }

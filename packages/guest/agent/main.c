@@ -189,6 +189,7 @@ int main(int argc, char **argv) {
   hello_gather_descriptors(&hello);
   syscall(SYS_close_range, 3, ~0u, 0);
   hide_channel(&agent.channel);
+  spawn_prepare();
   /* Not 0: the one limit at which the kernel also starts no program for a crash. */
   setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
   umask(022);

@@ -16,6 +16,29 @@
 #define REPORT_FD SPAWN_FD_MIN
 #define NAME_SHOWN_MAX 256
 
+/*
+ * When memory runs out the first to be killed is a command, not the agent: a child is born with the score that the
+ * agent has at that moment. So no child ever has to be dumpable before it is the user's program, which would let code
+ * that runs already into it and its descriptors.
+ */
+#define OOM_SCORE_OF_COMMANDS "1000"
+static int oom_score = -1;
+static char own_oom_score[16];
+
+void spawn_prepare(void) {
+  /* The file belongs to root for a process that is not dumpable; nobody else runs in the sandbox yet. */
+  prctl(PR_SET_DUMPABLE, 1);
+  oom_score = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+  prctl(PR_SET_DUMPABLE, 0);
+  ssize_t length = oom_score < 0 ? 0 : pread(oom_score, own_oom_score, sizeof own_oom_score - 1, 0);
+  own_oom_score[length < 0 ? 0 : length] = 0;
+}
+
+static void set_oom_score(const char *text) {
+  size_t length = strlen(text);
+  if (length > 0 && pwrite(oom_score, text, length, 0) < 0) errno = 0;
+}
+
 static _Noreturn void give_up(int step, int error) {
   struct spawn_failure failure = {step, error};
   ssize_t written = write(REPORT_FD, &failure, sizeof failure);
@@ -32,20 +55,6 @@ static void place_descriptors(const struct spawn *spawn) {
   if (syscall(SYS_close_range, REPORT_FD + 1, ~0u, 0) < 0) {
     for (int fd = REPORT_FD + 1; fd < 1024; fd++) close(fd);
   }
-}
-
-/*
- * The first to be killed when memory runs out is the command, not the agent. The file belongs to root while a process
- * is not dumpable; by now the child holds nothing of the agent's but this sandbox's own bytes.
- */
-static void prefer_for_oom(void) {
-  prctl(PR_SET_DUMPABLE, 1);
-  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    if (write(fd, "1000", 4) != 4) errno = 0;
-    close(fd);
-  }
-  prctl(PR_SET_DUMPABLE, 0);
 }
 
 static void reset_signals(void) {
@@ -96,7 +105,6 @@ static struct spawn_failure exec_along_path(char **argv, char **envp) {
 static _Noreturn void become(const struct spawn *spawn) {
   setsid();
   place_descriptors(spawn);
-  prefer_for_oom();
   reset_signals();
   umask(022);
   if (chdir(spawn->working_directory) < 0) give_up(SPAWN_CHDIR, errno);
@@ -113,9 +121,17 @@ static _Noreturn void become(const struct spawn *spawn) {
 }
 
 pid_t spawn_process(const struct spawn *spawn) {
+  set_oom_score(OOM_SCORE_OF_COMMANDS);
   pid_t pid = fork();
+  int error = errno;
   if (pid == 0) become(spawn);
+  set_oom_score(own_oom_score);
+  errno = error;
   return pid;
+}
+
+bool spawn_failure_is_sound(struct spawn_failure failure) {
+  return failure.step >= SPAWN_CHDIR && failure.step <= SPAWN_EXEC && failure.error > 0 && strerrorname_np(failure.error);
 }
 
 const char *spawn_step_name(enum spawn_step step) {
