@@ -131,7 +131,8 @@ pid_t spawn_process(const struct spawn *spawn) {
 }
 
 bool spawn_failure_is_sound(struct spawn_failure failure) {
-  return failure.step >= SPAWN_CHDIR && failure.step <= SPAWN_EXEC && failure.error > 0 && strerrorname_np(failure.error);
+  bool known = failure.step >= SPAWN_CHDIR && failure.step <= SPAWN_EXEC;
+  return known && failure.error > 0 && strerrorname_np(failure.error);
 }
 
 const char *spawn_step_name(enum spawn_step step) {
