@@ -1,14 +1,21 @@
 import { spawn } from "node:child_process";
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, it } from "vitest";
-import { type DataFolder, prepareDataFolder } from "../../apps/cli/src/data-folder/data-folder.js";
+import { readCliConfig } from "../../apps/cli/src/config.js";
+import {
+  type DataFolder,
+  dataFolderAt,
+  prepareDataFolder,
+  writePrivateFile,
+} from "../../apps/cli/src/data-folder/data-folder.js";
 import { openPrivateRedis, type PrivateRedis } from "../../apps/cli/src/data-folder/private-redis.js";
 import { identify, isRunning } from "../../apps/cli/src/data-folder/process-identity.js";
 import { serversIn } from "../../apps/cli/src/data-folder/redis-process.js";
 import { takeUpLock, upHolder } from "../../apps/cli/src/data-folder/up-lock.js";
+import { findFleet } from "../../apps/cli/src/fleet-address.js";
 import { scratchFolder } from "../support/scratch.js";
 import { waitFor } from "../support/wait-for.js";
 
@@ -214,5 +221,20 @@ describe("a data folder", () => {
 
     expect(() => prepareDataFolder(path)).toThrow("holds other files");
     expect(modeOf(path)).toBe("755");
+  });
+
+  it("is not taken from another user, who could put a Redis of their own into it", () => {
+    const path = scratchFolder("foreign");
+    undo.push(() => rmSync(path, { recursive: true, force: true }));
+    prepareDataFolder(path);
+    writePrivateFile(dataFolderAt(path).url_file, "redis://127.0.0.1:1");
+    const lock = takeUpLock(path);
+    expect(findFleet(readCliConfig({}), path).redis_url).toBe("redis://127.0.0.1:1");
+
+    chownSync(path, 12_345, 12_345);
+
+    expect(lock.kind).toBe("taken");
+    expect(() => prepareDataFolder(path)).toThrow("belongs to another user");
+    expect(() => findFleet(readCliConfig({}), path)).toThrow("belongs to another user");
   });
 });

@@ -1,6 +1,6 @@
 import { CommandFault } from "./command-fault.js";
 import type { CliConfig } from "./config.js";
-import { dataFolderAt, readPrivateFile } from "./data-folder/data-folder.js";
+import { dataFolderAt, readPrivateFile, refuseForeignFolder } from "./data-folder/data-folder.js";
 import { upHolder } from "./data-folder/up-lock.js";
 
 export interface FleetAddress {
@@ -14,6 +14,7 @@ export function findFleet(config: CliConfig, data: string | undefined): FleetAdd
   const prefixes = { prefix: config.HOLDFAST_PREFIX, queue_prefix: config.HOLDFAST_QUEUE_PREFIX };
   if (config.REDIS_URL !== undefined) return { redis_url: config.REDIS_URL, ...prefixes };
   const folder = dataFolderAt(data ?? config.HOLDFAST_DATA);
+  refuseForeignFolder(folder.path);
   const url = upHolder(folder.path) === null ? null : readPrivateFile(folder.url_file);
   if (url !== null) return { redis_url: url, ...prefixes };
   const remedy = "start one with `holdfast up`, or name one by REDIS_URL or --data DIR";

@@ -35,12 +35,23 @@ function isOurs(path: string): boolean {
   return names.length === 0 || names.includes(MARKER);
 }
 
+/**
+ * Throws where the folder is another user's: they could put a Redis of their own into it, and so be given every request
+ * or be the ledger of this user's worker. A missing one is nobody's.
+ */
+export function refuseForeignFolder(path: string): void {
+  const owner = statSync(path, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined || owner === process.getuid?.()) return;
+  throw new CommandFault("usage", `the data folder ${path} belongs to another user: name another with --data`);
+}
+
 /** Makes the folder where it is missing. An existing one is taken only if it is empty or was made here. */
 export function prepareDataFolder(path: string): DataFolder {
   const folder = dataFolderAt(path);
   if (/[\r\n\0]/.test(folder.path)) throw new CommandFault("usage", "the data folder's path holds a line break");
   try {
     mkdirSync(folder.path, { recursive: true, mode: 0o700 });
+    refuseForeignFolder(folder.path);
     if (!statSync(folder.path).isDirectory()) throw new CommandFault("usage", `${folder.path} is not a folder`);
     if (!isOurs(folder.path)) {
       throw new CommandFault("usage", `${folder.path} holds other files: name an empty or a new folder with --data`);
