@@ -42,6 +42,17 @@ function runBeside(sandbox: Sandbox, argv: readonly string[]) {
   return lines;
 }
 
+describe("AT-B10: output that nobody can close", () => {
+  it("does not hold back the end of a command", async () => {
+    const sandbox = await sandboxWith("output-in-flight", { cpu: 1, memory_mb: 64, pids_limit: 32 });
+
+    const { exit, stdout } = await runIn(sandbox, ["./attack"], { timeout_ms: 10_000 });
+
+    expect(exit).toMatchObject({ exit_code: 0, timed_out: false, tree: { survivors: 0 } });
+    expect(stdout).toBe("bye\n");
+  });
+});
+
 describe("AT-D4: a command that is being started", () => {
   it("is out of reach of code that runs already, and so is process 1 behind it (O1)", async () => {
     const sandbox = await sandboxWith("start-race", { cpu: 2, memory_mb: 64, pids_limit: 32 });

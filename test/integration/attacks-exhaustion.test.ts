@@ -1,6 +1,7 @@
 /** Attack catalogue, part B: exhaustion stays inside the sandbox that tries it. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compileProgram } from "../support/engine-fixture.js";
 import { SHELL_IMAGE, startFleet, type TestFleet } from "../support/fleet.js";
 
 let fleet: TestFleet;
@@ -35,6 +36,22 @@ describe("AT-B2: memory in every form", () => {
 
     expect(outcome.error?.code).toBe("OUT_OF_MEMORY");
     expect(swap()).toBe(before);
+  });
+});
+
+describe("AT-B2: memory that is nobody's", () => {
+  it("may cost process 1 its life, and is the code's fault all the same, told once (O1)", async () => {
+    const content = readFileSync(compileProgram("memory-of-nobody")).toString("base64");
+
+    const outcome = await fleet.run({
+      image: SHELL_IMAGE,
+      command: ["./attack"],
+      files: [{ path: "attack", content, encoding: "base64", mode: "0755" }],
+      resources: small,
+      timeout_seconds: 30,
+    });
+
+    expect(outcome).toMatchObject({ status: "FAILED", attempt: 1, error: { code: "OUT_OF_MEMORY", fault: "user" } });
   });
 });
 
