@@ -185,7 +185,17 @@ out = {
   "priority": attempt(lambda: os.setpriority(os.PRIO_PROCESS, 1, 19)),
   "affinity": attempt(lambda: os.sched_setaffinity(1, {0})),
   "oom": attempt(lambda: open("/proc/1/oom_score_adj", "w").write("1000")),
+  "group_priority": attempt(lambda: os.setpriority(os.PRIO_PGRP, 1, 19)),
+  "user_priority": attempt(lambda: os.setpriority(os.PRIO_USER, os.getuid(), 19)),
+  "pidfd_getfd": call(libc.syscall, 438, os.pidfd_open(1), 0, 0),
+  **{n: attempt(lambda: os.write(os.open("/proc/1/" + n, os.O_WRONLY), b"1")) for n in
+     ["timerslack_ns", "autogroup", "sched", "comm", "clear_refs", "coredump_filter", "oom_adj", "loginuid", "task/1/mem"]},
 }
+import fcntl
+reader, writer = os.pipe()
+for s in (9, 19, 29, 40):
+    fcntl.fcntl(reader, 10, s); fcntl.fcntl(reader, fcntl.F_SETOWN, 1)
+    fcntl.fcntl(reader, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK); os.write(writer, b"x")
 for s in range(1, 65):
     if s not in (32, 33): attempt(lambda: os.kill(1, s))
 print(json.dumps(out))`)) as Record<string, string>;
