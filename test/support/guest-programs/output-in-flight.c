@@ -7,7 +7,9 @@
 static void send_descriptor(int through, int descriptor) {
   char byte = 0, control[CMSG_SPACE(sizeof descriptor)];
   struct iovec bytes = {&byte, 1};
-  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
   struct cmsghdr *header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
