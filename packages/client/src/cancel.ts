@@ -1,7 +1,7 @@
 /** Cancels a task in the ledger, which is what counts, and wakes the jobs that may go on because of it. */
 import { HoldfastError, type Outcome, type TaskName } from "@holdfast/contract";
 import type { Promotion, TaskStore } from "@holdfast/ledger";
-import { boundedCall, jobIdOf, SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
+import { boundedCall, type TaskQueue } from "@holdfast/queue";
 
 export type Cancelled =
   /** Final: nothing is running and nothing will. */
@@ -12,7 +12,7 @@ export type Cancelled =
   | { readonly kind: "finished"; readonly outcome: Outcome };
 
 export interface CancelDeps {
-  readonly tasks: Pick<TaskStore, "cancel" | "view">;
+  readonly tasks: Pick<TaskStore, "cancel">;
   readonly queue: Pick<TaskQueue, "promote">;
   readonly fail_fast_ms: number;
 }
@@ -27,21 +27,15 @@ export async function cancelTask(deps: CancelDeps, name: TaskName): Promise<Canc
     case "finished":
       return { kind: "finished", outcome: reply.outcome };
     case "cancelled":
-      await wake(deps, name, reply.promotions);
+      await wake(deps, reply.promotions);
       return { kind: "cancelled", outcome: reply.outcome };
   }
 }
 
-/**
- * A repeated cancel names no promotions, so the task's own job is always among those that are woken.
- * The cancellation stands whatever becomes of this: a sleeping job wakes by itself and finds it.
- */
-async function wake(deps: CancelDeps, name: TaskName, promotions: readonly Promotion[]): Promise<void> {
+/** The cancellation stands whatever becomes of this: a sleeping job wakes by itself and finds it. */
+async function wake(deps: CancelDeps, promotions: readonly Promotion[]): Promise<void> {
   try {
-    const view = await boundedCall(deps.fail_fast_ms, () => deps.tasks.view(name));
-    const own = view && { ...name, queue: SHARED_QUEUE, job_id: jobIdOf(name, view.delivery) };
-    const others = promotions.filter(({ job_id }) => job_id !== own?.job_id);
-    await deps.queue.promote(own ? [own, ...others] : others);
+    await deps.queue.promote(promotions);
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== "LEDGER_UNAVAILABLE") throw error;
   }
