@@ -1,19 +1,14 @@
 /** The only place where the command line reads its environment. */
 import { loadConfig } from "@holdfast/chassis";
+import { keyPrefixSchema } from "@holdfast/contract";
 import { z } from "zod";
 
 export const cliConfigSchema = z.object({
   /** The fleet's Redis; without it the data folder of a running `up` tells. */
   REDIS_URL: z.string().optional(),
   HOLDFAST_DATA: z.string().default(".holdfast"),
-  HOLDFAST_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -")
-    .default("holdfast"),
-  HOLDFAST_QUEUE_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -")
-    .default("bull"),
+  HOLDFAST_PREFIX: keyPrefixSchema.default("holdfast"),
+  HOLDFAST_QUEUE_PREFIX: keyPrefixSchema.default("bull"),
   /** Used by `run` and `submit` where no --image is given. */
   HOLDFAST_IMAGE: z.string().default("holdfast/python:3.11-1"),
 });

@@ -1,13 +1,12 @@
 /** The only place where the worker reads its environment. */
 import { fileURLToPath } from "node:url";
 import { LOG_LEVELS, loadConfig } from "@holdfast/chassis";
-import { fleetIdSchema } from "@holdfast/contract";
+import { fleetIdSchema, keyPrefixSchema } from "@holdfast/contract";
 import { z } from "zod";
 
 /** The repository's folders, from the built program and from its source alike. */
 const root = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-const prefix = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -");
 const flag = z
   .enum(["true", "false", "1", "0"], "must be true or false")
   .default("false")
@@ -21,9 +20,9 @@ export const workerConfigSchema = z.object({
     .regex(/^rediss?:\/\//, "must be a redis:// or rediss:// address")
     .default("redis://127.0.0.1:6379"),
   /** First part of every key; one fleet, one prefix. */
-  HOLDFAST_PREFIX: prefix.default("holdfast"),
+  HOLDFAST_PREFIX: keyPrefixSchema.default("holdfast"),
   /** First part of BullMQ's keys. */
-  HOLDFAST_QUEUE_PREFIX: prefix.default("bull"),
+  HOLDFAST_QUEUE_PREFIX: keyPrefixSchema.default("bull"),
   /** The fleet this worker belongs to; without it the one recorded in the ledger. */
   HOLDFAST_FLEET: fleetIdSchema.optional(),
   /** The engine's socket. Workers talk to the engine of their own machine only. */

@@ -33,6 +33,9 @@ export const fenceSchema = z
   .regex(/^[1-9][0-9]{0,19}$/, "must be a decimal number")
   .brand<"Fence">();
 
+/** First part of every key of one fleet in a Redis that others may use too. */
+export const keyPrefixSchema = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -");
+
 export type WorkspaceId = z.infer<typeof workspaceIdSchema>;
 export type TaskId = z.infer<typeof taskIdSchema>;
 export type SessionId = z.infer<typeof sessionIdSchema>;
