@@ -31,28 +31,29 @@ export async function createContainer(
   return ok({ id, warnings: answer.list("Warnings").map(({ raw }) => String(raw)) });
 }
 
+type Verb = "start" | "kill" | "wait" | "unpause";
+
+function order(
+  connection: EngineConnection,
+  id: string,
+  verb: Verb,
+  deadline_ms: number,
+  query: Readonly<Record<string, string>> = {},
+): Promise<EngineReply<unknown>> {
+  return connection.ask({ method: "POST", path: `/containers/${id}/${verb}`, query, deadline_ms, idempotent: true });
+}
+
 export function startContainer(
   connection: EngineConnection,
   id: string,
   deadline_ms: number,
 ): Promise<EngineReply<unknown>> {
-  return connection.ask({
-    method: "POST",
-    path: `/containers/${id}/start`,
-    deadline_ms,
-    idempotent: true,
-  });
+  return order(connection, id, "start", deadline_ms);
 }
 
 /** SIGKILL. The engine answers after the container's end. */
 export function killContainer(connection: EngineConnection, id: string): Promise<EngineReply<unknown>> {
-  return connection.ask({
-    method: "POST",
-    path: `/containers/${id}/kill`,
-    query: { signal: "SIGKILL" },
-    deadline_ms: TIMES.engine_kill_ms,
-    idempotent: true,
-  });
+  return order(connection, id, "kill", TIMES.engine_kill_ms, { signal: "SIGKILL" });
 }
 
 /** Resolves once the container does not run. */
@@ -61,22 +62,11 @@ export function awaitStop(
   id: string,
   deadline_ms: number,
 ): Promise<EngineReply<unknown>> {
-  return connection.ask({
-    method: "POST",
-    path: `/containers/${id}/wait`,
-    query: { condition: "not-running" },
-    deadline_ms,
-    idempotent: true,
-  });
+  return order(connection, id, "wait", deadline_ms, { condition: "not-running" });
 }
 
 export function unpauseContainer(connection: EngineConnection, id: string): Promise<EngineReply<unknown>> {
-  return connection.ask({
-    method: "POST",
-    path: `/containers/${id}/unpause`,
-    deadline_ms: TIMES.engine_call_ms,
-    idempotent: true,
-  });
+  return order(connection, id, "unpause", TIMES.engine_call_ms);
 }
 
 /** Removes it with its anonymous volumes. */

@@ -37,6 +37,11 @@ export async function readFacts(connection: EngineConnection): Promise<EngineRep
   });
 }
 
+/** The runtime that sandboxes of ours, which serve no caller, are started with. */
+export function setUpRuntime({ runtimes }: Pick<EngineFacts, "runtimes">): string {
+  return runtimes.includes("runc") ? "runc" : (runtimes[0] ?? "runc");
+}
+
 /** The engine's own clock, milliseconds. Ages of containers are judged by it alone. */
 export async function readEngineClock(connection: EngineConnection): Promise<EngineReply<number>> {
   const reply = await info(connection);

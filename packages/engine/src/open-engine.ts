@@ -5,7 +5,7 @@ import { openGuestLink, readAgentProgram } from "@holdfast/guest";
 import { ensureAgentVolume } from "./agent-volume.js";
 import type { Engine, EngineOptions } from "./engine.js";
 import { createEngineConnection } from "./engine-connection.js";
-import { readFacts } from "./engine-facts.js";
+import { readFacts, setUpRuntime } from "./engine-facts.js";
 import type { EngineReply } from "./engine-failure.js";
 import type { EngineHost } from "./engine-host.js";
 import { identifyHost } from "./host-identity.js";
@@ -73,7 +73,7 @@ async function lookUpAll(host: EngineHost, list: readonly AllowedImage[], offers
 }
 
 async function checkAll(host: EngineHost, candidates: readonly Candidate[], offers: Offers): Promise<void> {
-  const runtime = host.facts.runtimes.includes("runc") ? "runc" : (host.facts.runtimes[0] ?? "runc");
+  const runtime = setUpRuntime(host.facts);
   await Promise.all(
     candidates.map(async ({ allowed, image }) => {
       const key = JSON.stringify([image.id, host.agent.sha256, allowed.requires, runtime]);

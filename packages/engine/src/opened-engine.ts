@@ -3,6 +3,7 @@ import { drawSandboxId, HoldfastError, type ImageOffer, TIMES } from "@holdfast/
 import { refusalOf } from "./admission.js";
 import { createVerified, failedCreation } from "./creation.js";
 import type { CreateReply, Engine, Sandbox, SandboxSpec } from "./engine.js";
+import { setUpRuntime } from "./engine-facts.js";
 import type { EngineHost } from "./engine-host.js";
 import type { KnownImage } from "./image-check.js";
 import { openSandbox } from "./sandbox.js";
@@ -33,7 +34,7 @@ async function runProbe(host: EngineHost, image: ImageOffer | undefined, create:
     purpose: "probe",
     image: image.image,
     resources: PROBE_RESOURCES,
-    runtime: host.facts.runtimes.includes("runc") ? "runc" : (host.facts.runtimes[0] ?? "runc"),
+    runtime: setUpRuntime(host.facts),
     lifetime_seconds: PROBE_LIFETIME_SECONDS,
     permission: () => TIMES.boot_lease_ms,
   });
