@@ -2,7 +2,7 @@ import type { HostView } from "@holdfast/contract";
 import type { Command } from "commander";
 import { addDataOption, type CommandContext, type FleetOptions, withClient } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
-import { table } from "../output/table.js";
+import { listing } from "../output/table.js";
 
 interface HostsOptions extends FleetOptions {
   readonly json?: boolean;
@@ -26,8 +26,7 @@ const HEADINGS = ["HOST", "ENGINE", "WORKERS", "SLOTS", "CPU (1/1000)", "MEMORY 
 
 async function showHosts(options: HostsOptions, context: CommandContext): Promise<number> {
   const hosts = await withClient(context, options, (client) => client.hosts());
-  const lines = options.json === true ? hosts.map((host) => JSON.stringify(host)) : table(HEADINGS, hosts.map(rowOf));
-  for (const line of lines) context.console.line(line);
+  for (const line of listing(hosts, options.json, HEADINGS, rowOf)) context.console.line(line);
   return EXIT.ok;
 }
 

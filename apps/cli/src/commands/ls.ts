@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addDataOption, type CommandContext, type TaskOptions, withClient, workspaceOf } from "../command-context.js";
 import { CommandFault } from "../command-fault.js";
 import { EXIT } from "../exit-codes.js";
-import { span, table } from "../output/table.js";
+import { listing, span } from "../output/table.js";
 
 interface ListOptions extends TaskOptions {
   readonly limit: string;
@@ -11,6 +11,7 @@ interface ListOptions extends TaskOptions {
 }
 
 const LIMIT_MAX = 1_000;
+const HEADINGS = ["TASK", "STATUS", "ATTEMPT", "IMAGE", "AGE", "NOTE"];
 
 function rowOf(view: TaskView): string[] {
   const note = view.outcome?.error?.code ?? view.waiting?.reason ?? "";
@@ -25,11 +26,7 @@ async function list(options: ListOptions, context: CommandContext): Promise<numb
   }
   const workspace_id = workspaceOf(options);
   const views = await withClient(context, options, (client) => client.list({ workspace_id, limit }));
-  const lines =
-    options.json === true
-      ? views.map((view) => JSON.stringify(view))
-      : table(["TASK", "STATUS", "ATTEMPT", "IMAGE", "AGE", "NOTE"], views.map(rowOf));
-  for (const line of lines) context.console.line(line);
+  for (const line of listing(views, options.json, HEADINGS, rowOf)) context.console.line(line);
   return EXIT.ok;
 }
 

@@ -2,7 +2,7 @@ import type { SandboxView } from "@holdfast/contract";
 import type { Command } from "commander";
 import { addDataOption, type CommandContext, type FleetOptions, withClient } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
-import { table } from "../output/table.js";
+import { listing } from "../output/table.js";
 
 interface SandboxesOptions extends FleetOptions {
   readonly json?: boolean;
@@ -18,8 +18,7 @@ const HEADINGS = ["SANDBOX", "STATE", "TASK", "ATTEMPT", "HOST", "NOTE"];
 
 async function showSandboxes(options: SandboxesOptions, context: CommandContext): Promise<number> {
   const found = await withClient(context, options, (client) => client.sandboxes());
-  const lines = options.json === true ? found.map((one) => JSON.stringify(one)) : table(HEADINGS, found.map(rowOf));
-  for (const line of lines) context.console.line(line);
+  for (const line of listing(found, options.json, HEADINGS, rowOf)) context.console.line(line);
   return EXIT.ok;
 }
 

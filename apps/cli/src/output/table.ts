@@ -12,6 +12,16 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   );
 }
 
+/** Lines of a list: one JSON object each, or a table for people. */
+export function listing<Item>(
+  items: readonly Item[],
+  json: boolean | undefined,
+  headings: readonly string[],
+  rowOf: (item: Item) => readonly string[],
+): string[] {
+  return json === true ? items.map((item) => JSON.stringify(item)) : table(headings, items.map(rowOf));
+}
+
 /** One fact a line, names in a column. Facts whose value is null are left out. */
 export function facts(pairs: readonly (readonly [string, string | null])[]): string[] {
   const shown = pairs.flatMap(([name, value]) => (value === null ? [] : [[name, plain(value)] as const]));
