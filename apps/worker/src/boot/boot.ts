@@ -20,6 +20,7 @@ import { recoveryDuty } from "../duties/recovery.js";
 import { sweepDuty } from "../duties/sweep.js";
 import { type Intake, openIntake } from "../intake/consume.js";
 import { createBootSights } from "../recovery/boot-sights.js";
+import type { Order } from "../run/orders.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
 import type { BootState } from "./boot-state.js";
 import { createGate } from "./gate.js";
@@ -192,7 +193,7 @@ async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
     if (may) gate.open("starting");
   });
 
-  async function orderAll(order: Parameters<ReturnType<typeof runs.all>[number]["orders"]["give"]>[0]): Promise<void> {
+  async function orderAll(order: Order): Promise<void> {
     for (const { orders } of runs.all()) orders.give(order);
     await runs.whenEmpty();
   }

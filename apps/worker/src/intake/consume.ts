@@ -16,8 +16,6 @@ export interface Intake {
 const REPLACED_DEADLINE_MS = 24 * 3_600_000;
 
 export async function openIntake(boot: BootState, queue: string, source: Source): Promise<Intake> {
-  const replaced = new Set<Consumer>();
-
   async function open(): Promise<Consumer> {
     const consumer = await boot.queue.consume({
       queue,
@@ -37,8 +35,7 @@ export async function openIntake(boot: BootState, queue: string, source: Source)
     rebuild: async () => {
       const old = current;
       boot.gate.detach(old);
-      replaced.add(old);
-      void old.close(REPLACED_DEADLINE_MS).finally(() => replaced.delete(old));
+      void old.close(REPLACED_DEADLINE_MS);
       current = await open();
     },
     close: async (deadline_ms) => {
