@@ -19,12 +19,6 @@ afterAll(async () => {
   await f.close();
 });
 
-/** Ends what a test left running, so that the file can prove Q1. */
-async function finish(grant: Awaited<ReturnType<LedgerFixture["running"]>>): Promise<void> {
-  expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toMatchObject({ kind: "settled" });
-  expect(await f.ledger.tasks.release(grant)).toMatchObject({ kind: "released" });
-}
-
 describe("requeue", () => {
   it("counts workspace and fleet once for a re-run beside a draining sandbox (C1)", async () => {
     const grant = await f.running(worker, { workspace_id: "again" });
@@ -37,7 +31,7 @@ describe("requeue", () => {
     await f.expectCounted();
     await f.ledger.tasks.release(grant);
     expect(await f.redis.hget(`${f.root}:sum:workspace:again`, "slots")).toBe("1");
-    await finish(next);
+    await f.finish(next);
     expect(await f.redis.exists(`${f.root}:sum:workspace:again`)).toBe(0);
   });
 
@@ -119,8 +113,8 @@ describe("release", () => {
     for (const call of wrong) expect(await f.ledger.tasks.release(call)).toMatchObject({ kind: "already" });
 
     expect(await f.digest()).toBe(before);
-    await finish(grant);
-    await finish(other);
+    await f.finish(grant);
+    await f.finish(other);
   });
 });
 

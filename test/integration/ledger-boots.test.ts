@@ -1,20 +1,15 @@
 /** Lives of boots: lease, beat, drain, retire, and the fence of the fleet (L1, L3, L4). */
 import { drawBootId, drawFleetId, drawOwnerToken, type Fence } from "@holdfast/contract";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { waitFor } from "../support/wait-for.js";
-import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
+import { LEASE_MS, type LedgerFixture, outcomeOf, useFreshLedger, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
 
-beforeEach(async () => {
-  f = await openFixture();
-  await f.setClock(Date.now());
+useFreshLedger(async (fixture) => {
+  f = fixture;
   worker = await f.register();
-});
-afterEach(async () => {
-  await f.expectCounted();
-  await f.close();
 });
 
 function beat(counter: number, held: readonly string[] = [], more: { fence_seen?: string } = {}) {

@@ -1,19 +1,14 @@
 /** Room in every scope, waiting lists and their heads (C1). */
 import type { Grant } from "@holdfast/ledger";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DIGEST, IMAGE, type LedgerFixture, LIMITS, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
+import { describe, expect, it } from "vitest";
+import { DIGEST, IMAGE, type LedgerFixture, LIMITS, outcomeOf, useFreshLedger, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
 
-beforeEach(async () => {
-  f = await openFixture();
-  await f.setClock(Date.now());
+useFreshLedger(async (fixture) => {
+  f = fixture;
   worker = await f.register();
-});
-afterEach(async () => {
-  await f.expectCounted();
-  await f.close();
 });
 
 /** Accepts in an order that the clock can tell. */

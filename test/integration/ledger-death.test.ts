@@ -1,20 +1,15 @@
 /** Deaths of boots: who may bury, who may recover and when, and what a DEAD boot may still do (L2, L4, T1). */
 import { drawBootId } from "@holdfast/contract";
 import { LOST_TAIL_MS } from "@holdfast/ledger";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
+import { describe, expect, it } from "vitest";
+import { LEASE_MS, type LedgerFixture, outcomeOf, useFreshLedger, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
 
-beforeEach(async () => {
-  f = await openFixture();
-  await f.setClock(Date.now());
+useFreshLedger(async (fixture) => {
+  f = fixture;
   worker = await f.register();
-});
-afterEach(async () => {
-  await f.expectCounted();
-  await f.close();
 });
 
 const progress = { kind: "task_progress", progress: {} } as const;
@@ -23,36 +18,20 @@ function beat(of: Worker, counter: number, held: readonly string[] = []) {
   return f.ledger.boots.beat({ ...of, counter, held: held as never, fence_seen: null, engine_healthy: true });
 }
 
-async function sight(of: Worker) {
-  const sights = await f.ledger.boots.look();
-  const found = sights.find(({ boot_id }) => boot_id === of.boot_id);
-  if (!found) throw new Error("no such boot");
-  return found;
-}
-
-/** Buried at the first moment at which anybody may. */
-async function dies(of: Worker): Promise<void> {
-  await f.advance(LEASE_MS);
-  const { counter } = await sight(of);
-  expect(await f.ledger.boots.bury(of.boot_id, counter)).toMatchObject({ kind: "buried" });
-}
-
-const tombstoneLife = (of: Worker) => f.redis.pttl(`${f.root}:boot:${of.boot_id}`);
-
 describe("bury", () => {
   it("is refused up to the last millisecond of a lease, and not one longer (L4)", async () => {
     await beat(worker, 3);
 
     await f.advance(LEASE_MS - 1);
-    expect(await sight(worker)).toMatchObject({ state: "LIVE", counter: 3, lease_ended: false, dead_ms: null });
+    expect(await f.sight(worker)).toMatchObject({ state: "LIVE", counter: 3, lease_ended: false, dead_ms: null });
     expect(await f.ledger.boots.bury(worker.boot_id, 3)).toEqual({ kind: "alive" });
     await f.advance(1);
-    expect(await sight(worker)).toMatchObject({ state: "LIVE", lease_ended: true });
+    expect(await f.sight(worker)).toMatchObject({ state: "LIVE", lease_ended: true });
     expect(await f.ledger.boots.bury(worker.boot_id, 3)).toMatchObject({ kind: "buried" });
 
     expect(await f.ledger.boots.bury(worker.boot_id, 3)).toMatchObject({ kind: "already" });
     expect(await f.ledger.boots.bury(worker.boot_id, 99)).toMatchObject({ kind: "already" });
-    expect(await sight(worker)).toMatchObject({ state: "DEAD", lease_ended: true, dead_ms: 0, reservations: 0 });
+    expect(await f.sight(worker)).toMatchObject({ state: "DEAD", lease_ended: true, dead_ms: 0, reservations: 0 });
     expect(await f.ledger.boots.bury(drawBootId(), 3)).toEqual({ kind: "unknown" });
   });
 
@@ -87,14 +66,14 @@ describe("bury", () => {
     await beat(worker, 1);
     await f.advance(-3_600_000);
 
-    expect(await sight(worker)).toMatchObject({ lease_ended: true });
+    expect(await f.sight(worker)).toMatchObject({ lease_ended: true });
     expect(await f.ledger.boots.bury(worker.boot_id, 1)).toMatchObject({ kind: "buried" });
   });
 
   it("needs no expiry of the record: a boot that was silent for days is still there and may come back (L4)", async () => {
     await f.advance(5 * 24 * 3_600_000);
 
-    expect(await tombstoneLife(worker)).toBe(-1);
+    expect(await f.tombstoneLife(worker)).toBe(-1);
     expect(await beat(worker, 1)).toMatchObject({ kind: "ok" });
   });
 });
@@ -122,13 +101,13 @@ describe("recover", () => {
 
   it("waits its two seconds anew, and no longer, where the clock stepped back an hour since the burial (L4, T2)", async () => {
     await f.running(worker);
-    await dies(worker);
+    await f.dies(worker);
     await f.advance(LOST_TAIL_MS - 1);
     await f.advance(-3_600_000);
 
-    expect(await sight(worker)).toMatchObject({ dead_ms: 0 });
+    expect(await f.sight(worker)).toMatchObject({ dead_ms: 0 });
     await f.advance(LOST_TAIL_MS - 1);
-    expect(await sight(worker)).toMatchObject({ dead_ms: LOST_TAIL_MS - 1 });
+    expect(await f.sight(worker)).toMatchObject({ dead_ms: LOST_TAIL_MS - 1 });
     expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ requeued: [], left: 1 });
     await f.advance(1);
     expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ requeued: [{ delivery: 2 }], left: 0 });
@@ -137,7 +116,7 @@ describe("recover", () => {
   it("twice takes once, and every late call of the old boot but proof changes not one byte (L2, T1)", async () => {
     const grant = await f.running(worker);
     const pending = await f.granted(worker, await f.accept());
-    await dies(worker);
+    await f.dies(worker);
     await f.advance(LOST_TAIL_MS);
     expect((await f.ledger.boots.recover(worker.boot_id, 10)).requeued).toHaveLength(2);
     const before = await f.digest();
@@ -158,12 +137,12 @@ describe("recover", () => {
     // The old worker's own proof is as good as anybody's, and requeues nothing a second time.
     expect(await f.ledger.tasks.release(grant)).toMatchObject({ kind: "released", requeued: null });
     expect(await f.ledger.tasks.release(grant)).toMatchObject({ kind: "already", requeued: null });
-    expect((await sight(worker)).reservations).toBe(1);
+    expect((await f.sight(worker)).reservations).toBe(1);
   });
 
   it("between burial and recovery the old boot writes nothing either (L2)", async () => {
     const grant = await f.running(worker);
-    await dies(worker);
+    await f.dies(worker);
     const before = await f.digest();
 
     expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toEqual({ kind: "fenced" });
@@ -176,7 +155,7 @@ describe("recover", () => {
     const grant = await f.running(worker);
     const back = await f.ledger.tasks.requeue(grant, "drain", false);
     if (back.kind === "requeued") await f.granted(worker, back.delivery);
-    await dies(worker);
+    await f.dies(worker);
     expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ left: 1 });
     await f.advance(LOST_TAIL_MS);
 
@@ -188,7 +167,7 @@ describe("recover", () => {
     const [done, back] = [await f.running(worker), await f.running(worker)];
     await f.ledger.tasks.settle(done, outcomeOf(done));
     await f.ledger.tasks.requeue(back, "drain", false);
-    await dies(worker);
+    await f.dies(worker);
     await f.advance(LOST_TAIL_MS);
 
     expect(await f.ledger.boots.recover(worker.boot_id, 10)).toMatchObject({ requeued: [], settled: [], left: 0 });

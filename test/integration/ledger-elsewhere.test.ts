@@ -1,31 +1,18 @@
 /** A host that has no room names one that has, and a route that leads to a boot which takes nothing is left again. */
 import { drawBootId, drawOwnerToken, drawSandboxId } from "@holdfast/contract";
 import { bootQueue, type Delivery, LOST_TAIL_MS } from "@holdfast/ledger";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  LEASE_MS,
-  type LedgerFixture,
-  LIMITS,
-  openFixture,
-  outcomeOf,
-  request,
-  type Worker,
-} from "./ledger-fixture.js";
+import { describe, expect, it } from "vitest";
+import { type LedgerFixture, LIMITS, outcomeOf, request, useFreshLedger, type Worker } from "./ledger-fixture.js";
 
 const ONE_SLOT = { ...LIMITS, slots: 1 };
 let f: LedgerFixture;
 let full: Worker;
 let counter = 0;
 
-beforeEach(async () => {
-  f = await openFixture();
-  await f.setClock(Date.now());
+useFreshLedger(async (fixture) => {
+  f = fixture;
   full = await f.register({ limits: ONE_SLOT });
   await f.running(full);
-});
-afterEach(async () => {
-  await f.expectCounted();
-  await f.close();
 });
 
 async function beat(worker: Worker, engine_healthy = true): Promise<void> {
@@ -39,14 +26,6 @@ async function moved(from: Worker, delivery: Delivery): Promise<Delivery> {
   if (reply.kind !== "elsewhere") throw new Error(`not elsewhere: ${JSON.stringify(reply)}`);
   return reply.delivery;
 }
-
-async function dies(worker: Worker): Promise<void> {
-  await f.advance(LEASE_MS);
-  const seen = (await f.ledger.boots.look()).find(({ boot_id }) => boot_id === worker.boot_id);
-  expect(await f.ledger.boots.bury(worker.boot_id, seen?.counter ?? 0)).toMatchObject({ kind: "buried" });
-}
-
-const life = (worker: Worker) => f.redis.pttl(`${f.root}:boot:${worker.boot_id}`);
 
 describe("elsewhere", () => {
   it("names a boot of a host with room, records the route and counts a new delivery, in one step (T2)", async () => {
@@ -170,7 +149,7 @@ describe("reroute", () => {
     const roomy = await f.register({ limits: LIMITS });
     const [one, two] = [await moved(full, await f.accept()), await moved(full, await f.accept())];
     expect(await f.ledger.boots.reroute(roomy.boot_id, 10)).toEqual([]);
-    await dies(roomy);
+    await f.dies(roomy);
     await f.advance(LOST_TAIL_MS - 1);
     expect(await f.ledger.boots.reroute(roomy.boot_id, 10)).toEqual([]);
     await f.advance(1);
@@ -195,16 +174,16 @@ describe("reroute", () => {
       await f.accept(),
     ];
     expect((await f.admit(full, three)).kind).toBe("parked");
-    await dies(roomy);
+    await f.dies(roomy);
     await f.advance(LOST_TAIL_MS);
-    expect(await life(roomy)).toBe(-1);
+    expect(await f.tombstoneLife(roomy)).toBe(-1);
 
     await f.ledger.tasks.cancel(one);
-    expect(await life(roomy)).toBe(-1);
+    expect(await f.tombstoneLife(roomy)).toBe(-1);
     await f.advance(60_000);
     expect((await f.ledger.tasks.expireQueued(10)).ended).toMatchObject([{ task_id: two.task_id }]);
 
-    expect(await life(roomy)).toBeGreaterThan(0);
+    expect(await f.tombstoneLife(roomy)).toBeGreaterThan(0);
   });
 
   it("also leaves a boot that drains, has retired, or whose engine is sick", async () => {
@@ -225,7 +204,7 @@ describe("reroute", () => {
     const delivery = await moved(full, await f.accept());
     const busy = await f.running(roomy);
     expect(await f.admit(roomy, delivery)).toEqual({ kind: "parked", scope: "host" });
-    await dies(roomy);
+    await f.dies(roomy);
     await f.advance(LOST_TAIL_MS);
     const [next] = await f.ledger.boots.reroute(roomy.boot_id, 10);
     await f.ledger.boots.recover(roomy.boot_id, 10);

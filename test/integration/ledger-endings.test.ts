@@ -1,19 +1,14 @@
 /** Every way a task ends without a settle, healing of deliveries, and retention (T1, T2, T3). */
 import { outcomeSchema, type StreamOutput, TIMES } from "@holdfast/contract";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type LedgerFixture, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
+import { describe, expect, it } from "vitest";
+import { type LedgerFixture, outcomeOf, useFreshLedger, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
 
-beforeEach(async () => {
-  f = await openFixture();
-  await f.setClock(Date.now());
+useFreshLedger(async (fixture) => {
+  f = fixture;
   worker = await f.register();
-});
-afterEach(async () => {
-  await f.expectCounted();
-  await f.close();
 });
 
 describe("cancel", () => {

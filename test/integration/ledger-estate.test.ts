@@ -1,43 +1,22 @@
 /** What a DEAD boot leaves: reservations, a tombstone, attempts, and tasks cancelled later (C2, L4, T1, T3). */
 import { outcomeSchema, type SandboxId, TIMES } from "@holdfast/contract";
 import { LOST_TAIL_MS } from "@holdfast/ledger";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
+import { describe, expect, it } from "vitest";
+import { LEASE_MS, type LedgerFixture, outcomeOf, useFreshLedger, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
 
-beforeEach(async () => {
-  f = await openFixture();
-  await f.setClock(Date.now());
+useFreshLedger(async (fixture) => {
+  f = fixture;
   worker = await f.register();
 });
-afterEach(async () => {
-  await f.expectCounted();
-  await f.close();
-});
-
-async function sight(of: Worker) {
-  const sights = await f.ledger.boots.look();
-  const found = sights.find(({ boot_id }) => boot_id === of.boot_id);
-  if (!found) throw new Error("no such boot");
-  return found;
-}
-
-/** Buried at the first moment at which anybody may. */
-async function dies(of: Worker): Promise<void> {
-  await f.advance(LEASE_MS);
-  const { counter } = await sight(of);
-  expect(await f.ledger.boots.bury(of.boot_id, counter)).toMatchObject({ kind: "buried" });
-}
-
-const tombstoneLife = (of: Worker) => f.redis.pttl(`${f.root}:boot:${of.boot_id}`);
 
 describe("free", () => {
   async function deadWith(count: number) {
     const grants = [];
     for (let n = 0; n < count; n += 1) grants.push(await f.running(worker));
-    await dies(worker);
+    await f.dies(worker);
     await f.advance(LOST_TAIL_MS);
     await f.ledger.boots.recover(worker.boot_id, 10);
     return grants;
@@ -83,21 +62,21 @@ describe("free", () => {
 describe("a tombstone", () => {
   it("stays while a reservation names the boot, then for its retention, which nothing begins anew (L4, Q1)", async () => {
     const grant = await f.running(worker);
-    await dies(worker);
-    expect(await tombstoneLife(worker)).toBe(-1);
+    await f.dies(worker);
+    expect(await f.tombstoneLife(worker)).toBe(-1);
     await f.advance(LOST_TAIL_MS);
     await f.ledger.boots.recover(worker.boot_id, 10);
-    expect(await tombstoneLife(worker)).toBe(-1);
+    expect(await f.tombstoneLife(worker)).toBe(-1);
 
     await f.ledger.boots.free(worker.boot_id, { kind: "bound" });
-    const life = await tombstoneLife(worker);
+    const life = await f.tombstoneLife(worker);
     expect(life).toBeGreaterThan(TIMES.tombstone_retention_ms - 60_000);
     await f.redis.pexpire(`${f.root}:boot:${worker.boot_id}`, 1_000_000);
     await f.ledger.tasks.release(grant);
     await f.ledger.boots.bury(worker.boot_id, -1);
     await f.ledger.boots.retire(worker.boot_id);
 
-    expect(await tombstoneLife(worker)).toBeLessThanOrEqual(1_000_000);
+    expect(await f.tombstoneLife(worker)).toBeLessThanOrEqual(1_000_000);
     await f.ledger.tasks.cancel(grant);
     await f.expectQuiet();
   });
@@ -112,7 +91,7 @@ describe("attempts", () => {
       hosts.push(boot.host_id);
       const grant = await f.granted(boot, delivery);
       if (starts) await f.ledger.tasks.activate(grant);
-      await dies(boot);
+      await f.dies(boot);
       await f.advance(LOST_TAIL_MS);
       const reply = await f.ledger.boots.recover(boot.boot_id, 10);
       delivery = reply.requeued[0] ?? delivery;
@@ -137,7 +116,7 @@ describe("cancel", () => {
   it("of a task whose boot is DEAD ends at once, whatever its age, and nothing later changes that (T3)", async () => {
     const [one, two] = [await f.running(worker), await f.running(worker)];
     await f.ledger.tasks.cancel(one);
-    await dies(worker);
+    await f.dies(worker);
 
     const reply = await f.ledger.tasks.cancel(two);
     expect(reply).toMatchObject({

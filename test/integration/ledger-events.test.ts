@@ -21,11 +21,6 @@ afterEach(async () => {
 const log = (data: string) =>
   ({ kind: "task_log", stream: "stdout", encoding: "utf8", data, bytes: data.length, dropped_bytes: 0 }) as const;
 
-async function finish(grant: Grant): Promise<void> {
-  expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toMatchObject({ kind: "settled" });
-  await f.ledger.tasks.release(grant);
-}
-
 /** Everything a follower yields, in the background. */
 function reading(grant: Pick<Grant, "workspace_id" | "task_id">, after = 0, ledger = f.ledger) {
   const items: StreamItem[] = [];
@@ -53,7 +48,7 @@ describe("follow", () => {
     await waitFor(() => reader.items.length === 4, { bound_ms: 3_000, what: "four stored events" });
 
     await f.ledger.tasks.append(grant, 4, [log("small"), log("x".repeat(10_000))]);
-    await finish(grant);
+    await f.finish(grant);
     await reader.done;
 
     expect(reader.items.map(({ kind }) => kind)).toEqual([
@@ -78,7 +73,7 @@ describe("follow", () => {
       expect(performance.now() - begun).toBeLessThan(500);
     }
 
-    await finish(grant);
+    await f.finish(grant);
     await reader.done;
   });
 
@@ -91,7 +86,7 @@ describe("follow", () => {
         Array.from({ length: 100 }, (_, k) => log(`${n + k}`)),
       );
     }
-    await finish(grant);
+    await f.finish(grant);
 
     for (const after of [0, 1, 2, 299, 601, 602]) {
       const reader = reading(grant, after, f.another());
@@ -105,7 +100,7 @@ describe("follow", () => {
 
   it("tells a reader whose cursor lies beyond the end that it starts again (V1)", async () => {
     const grant = await f.running(worker);
-    await finish(grant);
+    await f.finish(grant);
 
     const reader = reading(grant, 99);
     await reader.done;
@@ -131,7 +126,7 @@ describe("follow", () => {
 
     expect(performance.now() - begun).toBeLessThan(200);
     await waitFor(async () => (await subscribers(grant)) === 0, { bound_ms: 2_000, what: "it unsubscribes" });
-    await finish(grant);
+    await f.finish(grant);
   });
 
   it("serves many readers of many tasks over one connection", async () => {
@@ -141,7 +136,7 @@ describe("follow", () => {
 
     const name = `${f.ledger.prefix}:test:subscriber`;
     const clients = `${await f.redis.client("LIST")}`.split("\n").filter((line) => line.includes(`name=${name} `));
-    for (const grant of grants) await finish(grant);
+    for (const grant of grants) await f.finish(grant);
     await Promise.all(readers.map(({ done }) => done));
 
     expect(clients).toHaveLength(1);
@@ -155,7 +150,7 @@ describe("follow", () => {
 
     await f.ledger.events.heartbeat(grant);
     await waitFor(() => reader.items.length === 3, { bound_ms: 2_000, what: "the heartbeat" });
-    await finish(grant);
+    await f.finish(grant);
     await reader.done;
 
     expect(reader.items[2]).toMatchObject({ kind: "task_heartbeat", at_ms: expect.any(Number) });
@@ -173,7 +168,7 @@ describe("follow", () => {
         Array.from({ length: 50 }, () => log("y".repeat(500))),
       );
     }
-    await finish(grant);
+    await f.finish(grant);
 
     const seen = [1];
     for (let item = await events.next(); !item.done; item = await events.next()) {
@@ -199,7 +194,7 @@ describe("trimmed history", () => {
     const stored = await f.redis.xrange(`${f.root}:task:default:${grant.task_id}:logs`, "-", "+");
     const bytes = stored.reduce((sum, [, fields]) => sum + (fields[5]?.length ?? 0), 0);
     const [all, cut] = await f.redis.hmget(`${f.root}:task:default:${grant.task_id}`, "log_bytes", "log_cut_bytes");
-    await finish(grant);
+    await f.finish(grant);
 
     const reader = reading(grant);
     await reader.done;
@@ -219,7 +214,7 @@ describe("trimmed history", () => {
   it("of output that is no longer retained is an explicit gap before the terminal event (V1)", async () => {
     const grant = await f.running(worker);
     await f.ledger.tasks.append(grant, 2, [log("a"), log("b")]);
-    await finish(grant);
+    await f.finish(grant);
     await f.redis.del(`${f.root}:task:default:${grant.task_id}:logs`);
 
     const reader = reading(grant);
@@ -234,7 +229,7 @@ describe("trimmed history", () => {
 
   it("of everything is one gap, and the stream ends (V1)", async () => {
     const grant = await f.running(worker);
-    await finish(grant);
+    await f.finish(grant);
     await f.redis.del(`${f.root}:task:default:${grant.task_id}:events`);
 
     const reader = reading(grant, 1);

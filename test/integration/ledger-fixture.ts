@@ -15,9 +15,17 @@ import {
   type TaskRequestInput,
   taskRequestSchema,
 } from "@holdfast/contract";
-import { type AdmitReply, census, type Delivery, type Grant, type Ledger, type LedgerOptions } from "@holdfast/ledger";
+import {
+  type AdmitReply,
+  type BootSight,
+  census,
+  type Delivery,
+  type Grant,
+  type Ledger,
+  type LedgerOptions,
+} from "@holdfast/ledger";
 import type { Redis } from "ioredis";
-import { expect } from "vitest";
+import { afterEach, beforeEach, expect } from "vitest";
 import { composeLedger } from "../../packages/ledger/src/open-ledger.js";
 import { loadScripts } from "../../packages/ledger/src/script-loader.js";
 import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
@@ -52,6 +60,13 @@ export interface LedgerFixture {
   admit(worker: Worker, delivery: Delivery): Promise<AdmitReply>;
   granted(worker: Worker, delivery: Delivery): Promise<Grant>;
   running(worker: Worker, more?: Partial<TaskRequestInput>): Promise<Grant>;
+  /** Ends a running task, so that the file can prove Q1. */
+  finish(grant: Grant): Promise<void>;
+  sight(of: Worker): Promise<BootSight>;
+  /** Buried at the first moment at which anybody may. */
+  dies(of: Worker): Promise<void>;
+  /** Milliseconds until the boot's record goes; -1 where it has no expiry. */
+  tombstoneLife(of: Worker): Promise<number>;
   /** Bytes of every key, to prove that a call changed nothing. */
   digest(): Promise<string>;
   /** C1, C2 and the agreement of all lists with the records, at any moment. */
@@ -153,6 +168,21 @@ export async function openFixture(options: Partial<LedgerOptions> = {}): Promise
       expect(await ledger.tasks.activate(grant)).toMatchObject({ kind: "active" });
       return grant;
     },
+    finish: async (grant) => {
+      expect(await ledger.tasks.settle(grant, outcomeOf(grant))).toMatchObject({ kind: "settled" });
+      expect(await ledger.tasks.release(grant)).toMatchObject({ kind: "released" });
+    },
+    sight: async (of) => {
+      const found = (await ledger.boots.look()).find(({ boot_id }) => boot_id === of.boot_id);
+      if (!found) throw new Error("no such boot");
+      return found;
+    },
+    dies: async (of) => {
+      await fixture.advance(LEASE_MS);
+      const { counter } = await fixture.sight(of);
+      expect(await ledger.boots.bury(of.boot_id, counter)).toMatchObject({ kind: "buried" });
+    },
+    tombstoneLife: (of) => redis.pttl(`${root}:boot:${of.boot_id}`),
     digest: () => digestOf(redis, root),
     ...proofsOf(ledger),
     close: async () => {
@@ -164,6 +194,20 @@ export async function openFixture(options: Partial<LedgerOptions> = {}): Promise
   };
   await ledger.fleet(null);
   return fixture;
+}
+
+/** A ledger for each test of a file, its clock standing still; each test leaves sums that equal a recount (C1). */
+export function useFreshLedger(begin: (fixture: LedgerFixture) => Promise<void>): void {
+  let fixture: LedgerFixture;
+  beforeEach(async () => {
+    fixture = await openFixture();
+    await fixture.setClock(Date.now());
+    await begin(fixture);
+  });
+  afterEach(async () => {
+    await fixture.expectCounted();
+    await fixture.close();
+  });
 }
 
 function proofsOf(ledger: Ledger): Pick<LedgerFixture, "expectCounted" | "expectQuiet"> {

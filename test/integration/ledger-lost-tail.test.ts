@@ -1,21 +1,16 @@
 /** After Redis may have lost its tail, grants stay closed: for one lease, and at a host while it shows strangers. */
 import { drawSandboxId, type Fence, type SandboxId } from "@holdfast/contract";
 import { bootQueue } from "@holdfast/ledger";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, type Worker } from "./ledger-fixture.js";
+import { describe, expect, it } from "vitest";
+import { LEASE_MS, type LedgerFixture, outcomeOf, useFreshLedger, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
 let counter = 0;
 
-beforeEach(async () => {
-  f = await openFixture();
-  await f.setClock(Date.now());
+useFreshLedger(async (fixture) => {
+  f = fixture;
   worker = await f.register();
-});
-afterEach(async () => {
-  await f.expectCounted();
-  await f.close();
 });
 
 async function beat(of: Worker, strange_sandboxes?: readonly SandboxId[], fence_seen: Fence | null = null) {

@@ -1,21 +1,16 @@
 /** Every script applied twice, as after a lost reply, and every write by a wrong holder: not one byte more (L2). */
 import { drawBootId, drawOwnerToken, drawSandboxId, type Fence, type OwnerToken } from "@holdfast/contract";
 import type { Grant } from "@holdfast/ledger";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { loadScripts } from "../../packages/ledger/src/script-loader.js";
-import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, request, type Worker } from "./ledger-fixture.js";
+import { LEASE_MS, type LedgerFixture, outcomeOf, request, useFreshLedger, type Worker } from "./ledger-fixture.js";
 
 let f: LedgerFixture;
 let worker: Worker;
 
-beforeEach(async () => {
-  f = await openFixture();
-  await f.setClock(Date.now());
+useFreshLedger(async (fixture) => {
+  f = fixture;
   worker = await f.register();
-});
-afterEach(async () => {
-  await f.expectCounted();
-  await f.close();
 });
 
 const log = { kind: "task_log", stream: "stdout", encoding: "utf8", data: "x", bytes: 1, dropped_bytes: 0 } as const;

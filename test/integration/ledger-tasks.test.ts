@@ -20,12 +20,6 @@ afterAll(async () => {
   await f.close();
 });
 
-/** Ends what a test left running, so that the file can prove Q1. */
-async function finish(grant: Awaited<ReturnType<LedgerFixture["running"]>>): Promise<void> {
-  expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toMatchObject({ kind: "settled" });
-  expect(await f.ledger.tasks.release(grant)).toMatchObject({ kind: "released" });
-}
-
 describe("accept", () => {
   it("takes a task once: the same body is the same task, another body a conflict (T2)", async () => {
     const wanted = request();
@@ -39,7 +33,7 @@ describe("accept", () => {
     expect(again).toMatchObject({ kind: "existing", delivery: { delivery: 1, queue: "tasks", job_id } });
     expect(other).toEqual({ kind: "conflict" });
     expect(first).toMatchObject({ view: { status: "PENDING", attempt: 0, events: 1, waiting: { reason: "queued" } } });
-    if (first.kind === "accepted") await finish(await f.granted(worker, first.delivery));
+    if (first.kind === "accepted") await f.finish(await f.granted(worker, first.delivery));
   });
 
   it("gives twenty producers at once one task (T2)", async () => {
@@ -50,14 +44,14 @@ describe("accept", () => {
     expect(replies.filter(({ kind }) => kind === "accepted")).toHaveLength(1);
     expect(replies.filter(({ kind }) => kind === "existing")).toHaveLength(19);
     const [reply] = replies;
-    if (reply && "delivery" in reply) await finish(await f.granted(worker, reply.delivery));
+    if (reply && "delivery" in reply) await f.finish(await f.granted(worker, reply.delivery));
   });
 
   it("names the plain producer's own job as the first delivery's", async () => {
     const reply = await f.ledger.tasks.accept(request(), { queue: "tasks", job_id: "42" });
 
     expect(reply).toMatchObject({ kind: "accepted", delivery: { delivery: 1, job_id: "42" } });
-    if (reply.kind === "accepted") await finish(await f.granted(worker, reply.delivery));
+    if (reply.kind === "accepted") await f.finish(await f.granted(worker, reply.delivery));
   });
 
   it.each([
@@ -176,7 +170,7 @@ describe("admit, activate, settle, release", () => {
     });
     expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toEqual({ kind: "fenced" });
     await f.ledger.tasks.release(grant);
-    await finish(next);
+    await f.finish(next);
     expect((await f.ledger.tasks.view(grant))?.outcome?.attempt).toBe(2);
   });
 
