@@ -3,6 +3,8 @@ import { drawBootId, type Outcome, outcomeSchema, taskIdSchema, workspaceIdSchem
 import type { Delivery } from "@holdfast/ledger";
 import { type Consumer, type Disposition, type Envelope, openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
 import { waitFor } from "../support/wait-for.js";
 
 export interface QueueBench {
@@ -125,3 +127,26 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   });
   return { opened, open: () => open() };
 }
+
+/** One Redis for a file. Opens a queue of a test's own each time it is called; it ends with the test. */
+export function useQueueBenches(): () => QueueBench {
+  let redis: PrivateRedis;
+  const benches: QueueBench[] = [];
+  beforeAll(async () => {
+    redis = await startPrivateRedis();
+  });
+  afterEach(async () => {
+    await Promise.all(benches.splice(0).map((opened) => opened.close()));
+  });
+  afterAll(async () => {
+    await redis.stop();
+  });
+  return () => {
+    const opened = openQueueBench(redis.url);
+    benches.push(opened);
+    return opened;
+  };
+}
+
+/** Answers a job with the outcome of its task. */
+export const complete = (envelope: Envelope) => ({ kind: "complete", outcome: outcomeOf(taskOf(envelope)) }) as const;

@@ -1,30 +1,9 @@
-import type { Envelope } from "@holdfast/queue";
 import { Queue, QueueEvents } from "bullmq";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
+import { describe, expect, it } from "vitest";
 import { waitFor } from "../support/wait-for.js";
-import { deliveryOf, gate, handleWith, openQueueBench, outcomeOf, type QueueBench, taskOf } from "./queue-bench.js";
+import { complete, deliveryOf, gate, handleWith, outcomeOf, taskOf, useQueueBenches } from "./queue-bench.js";
 
-let redis: PrivateRedis;
-const benches: QueueBench[] = [];
-
-function bench(): QueueBench {
-  const opened = openQueueBench(redis.url);
-  benches.push(opened);
-  return opened;
-}
-
-beforeAll(async () => {
-  redis = await startPrivateRedis();
-});
-afterEach(async () => {
-  await Promise.all(benches.splice(0).map((opened) => opened.close()));
-});
-afterAll(async () => {
-  await redis.stop();
-});
-
-const complete = (envelope: Envelope) => ({ kind: "complete", outcome: outcomeOf(taskOf(envelope)) }) as const;
+const bench = useQueueBenches();
 
 describe("a delivery on the shared queue", () => {
   it("is one job, however often it is delivered, and a later delivery is another", async () => {

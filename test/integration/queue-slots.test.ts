@@ -1,29 +1,9 @@
 import { type Envelope, SHARED_QUEUE } from "@holdfast/queue";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
+import { describe, expect, it } from "vitest";
 import { waitFor } from "../support/wait-for.js";
-import { deliveryOf, gate, handleWith, openQueueBench, outcomeOf, type QueueBench, taskOf } from "./queue-bench.js";
+import { complete, deliveryOf, gate, handleWith, type QueueBench, taskOf, useQueueBenches } from "./queue-bench.js";
 
-let redis: PrivateRedis;
-const benches: QueueBench[] = [];
-
-function bench(): QueueBench {
-  const opened = openQueueBench(redis.url);
-  benches.push(opened);
-  return opened;
-}
-
-beforeAll(async () => {
-  redis = await startPrivateRedis();
-});
-afterEach(async () => {
-  await Promise.all(benches.splice(0).map((opened) => opened.close()));
-});
-afterAll(async () => {
-  await redis.stop();
-});
-
-const complete = (envelope: Envelope) => ({ kind: "complete", outcome: outcomeOf(taskOf(envelope)) }) as const;
+const bench = useQueueBenches();
 const PARK = { kind: "park", sleep_ms: 60_000 } as const;
 
 async function allParked({ queue }: QueueBench, count: number): Promise<void> {
@@ -182,8 +162,6 @@ describe("a parked job", () => {
     parks = false;
     for (const task of ["new_1", "new_2"]) await opened.queue.deliver(deliveryOf(task));
     const board = opened.queue.boardQueue();
-    const other = openQueueBench(redis.url);
-    benches.push(other);
     await board.getBackend().promote("default.sleeper.1");
     expect((await board.getWaiting(0, -1)).map((job) => job.id)).toHaveLength(3);
     await opened.queue.promote([deliveryOf("sleeper")]);

@@ -1,23 +1,9 @@
 import { constants } from "node:os";
-import type { Exited } from "@holdfast/contract";
 import { describe, expect, it } from "vitest";
+import { EXITED } from "../test/scripted-agent.js";
 import { guestExit, signalName, signalNumber } from "./exit-report.js";
 
-const plain: Exited = {
-  exit_code: 0,
-  signal: null,
-  timed_out: false,
-  start_failure: null,
-  wall_ms: 1,
-  cpu_ms: 1,
-  memory_peak_bytes: null,
-  oom_kills: null,
-  full_mounts: [],
-  stdout_bytes: 0,
-  stderr_bytes: 0,
-  progress_dropped: 2,
-  tree: null,
-};
+const plain = { ...EXITED, progress_dropped: 2 };
 
 describe("signals", () => {
   it("have the names and numbers of Linux, both ways", () => {

@@ -11,6 +11,7 @@ import {
   type WorkspaceId,
 } from "@holdfast/contract";
 import { describe, expect, test } from "vitest";
+import { EXIT as ENDED } from "../../test/scripted-run.js";
 import { emptyOutput } from "../output/empty-output.js";
 import type { GuestExit } from "./endings.js";
 import { type AttemptFacts, outcomeOf, refusedOutcome } from "./outcome-of.js";
@@ -48,21 +49,7 @@ const FACTS: AttemptFacts = {
   proven_gone: false,
 };
 
-const EXIT: GuestExit = {
-  exit_code: 0,
-  signal: null,
-  timed_out: false,
-  start_failure: null,
-  wall_ms: 80,
-  cpu_ms: 12,
-  memory_peak_bytes: 4_096,
-  oom_kills: 0,
-  full_mounts: [],
-  stdout_bytes: 0,
-  stderr_bytes: 0,
-  progress_dropped: 0,
-  tree: { killed_processes: 1, survivors: 0, kill_ms: 2 },
-};
+const EXIT: GuestExit = { ...ENDED, tree: { killed_processes: 1, survivors: 0, kill_ms: 2 } };
 
 const ofExit = (exit: Partial<GuestExit>) => outcomeOf(FACTS, { kind: "exit", exit: { ...EXIT, ...exit } });
 
