@@ -168,20 +168,7 @@ export async function openFixture(options: Partial<LedgerOptions> = {}): Promise
       expect(await ledger.tasks.activate(grant)).toMatchObject({ kind: "active" });
       return grant;
     },
-    finish: async (grant) => {
-      expect(await ledger.tasks.settle(grant, outcomeOf(grant))).toMatchObject({ kind: "settled" });
-      expect(await ledger.tasks.release(grant)).toMatchObject({ kind: "released" });
-    },
-    sight: async (of) => {
-      const found = (await ledger.boots.look()).find(({ boot_id }) => boot_id === of.boot_id);
-      if (!found) throw new Error("no such boot");
-      return found;
-    },
-    dies: async (of) => {
-      await fixture.advance(LEASE_MS);
-      const { counter } = await fixture.sight(of);
-      expect(await ledger.boots.bury(of.boot_id, counter)).toMatchObject({ kind: "buried" });
-    },
+    ...endsOf(ledger, (ms) => fixture.advance(ms)),
     tombstoneLife: (of) => redis.pttl(`${root}:boot:${of.boot_id}`),
     digest: () => digestOf(redis, root),
     ...proofsOf(ledger),
@@ -208,6 +195,29 @@ export function useFreshLedger(begin: (fixture: LedgerFixture) => Promise<void>)
     await fixture.expectCounted();
     await fixture.close();
   });
+}
+
+function endsOf(
+  ledger: Ledger,
+  advance: (ms: number) => Promise<void>,
+): Pick<LedgerFixture, "finish" | "sight" | "dies"> {
+  const sight = async (of: Worker): Promise<BootSight> => {
+    const found = (await ledger.boots.look()).find(({ boot_id }) => boot_id === of.boot_id);
+    if (!found) throw new Error("no such boot");
+    return found;
+  };
+  return {
+    sight,
+    finish: async (grant) => {
+      expect(await ledger.tasks.settle(grant, outcomeOf(grant))).toMatchObject({ kind: "settled" });
+      expect(await ledger.tasks.release(grant)).toMatchObject({ kind: "released" });
+    },
+    dies: async (of) => {
+      await advance(LEASE_MS);
+      const { counter } = await sight(of);
+      expect(await ledger.boots.bury(of.boot_id, counter)).toMatchObject({ kind: "buried" });
+    },
+  };
 }
 
 function proofsOf(ledger: Ledger): Pick<LedgerFixture, "expectCounted" | "expectQuiet"> {
