@@ -43,7 +43,7 @@ it("two fleets on one engine: the death of a worker of one touches nothing of th
   const [ours, theirs] = [await setup({ HOLDFAST_SLOTS: "2" }), await setup({ HOLDFAST_SLOTS: "2" })];
   const [a, b] = [await ours.worker(), await theirs.worker()];
   const dies = await ours.start("sleep 300", { attempts_max: 1 });
-  const lives = await theirs.start("sleep 25; echo untouched");
+  const lives = await theirs.start("echo untouched; sleep 300");
   const [before] = await theirs.containersOf(b.boot_id);
 
   await a.signal("SIGKILL");
@@ -53,5 +53,7 @@ it("two fleets on one engine: the death of a worker of one touches nothing of th
   expect(await ours.containersOf(a.boot_id)).toEqual([]);
   expect(await theirs.containersOf(b.boot_id)).toEqual([before]);
   expect((await theirs.client.hosts()).flatMap(({ boots }) => boots).map(({ state }) => state)).toEqual(["LIVE"]);
-  expect(await theirs.client.outcome(lives)).toMatchObject({ attempt: 1, stdout: { text: "untouched\n" } });
+  await theirs.client.cancel(lives);
+  const ended = { status: "CANCELLED", attempt: 1, stdout: { text: "untouched\n" } };
+  expect(await theirs.client.outcome(lives)).toMatchObject(ended);
 }, 90_000);

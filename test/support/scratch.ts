@@ -4,6 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const PREFIX = "holdfast-test-";
+const own = new Set<string>();
+process.once("exit", () => {
+  for (const folder of own) rmSync(folder, { recursive: true, force: true });
+});
 
 export function isAlive(pid: number): boolean {
   try {
@@ -14,9 +18,11 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A fresh folder; whoever made it removes it. */
+/** A fresh folder; it goes with the process that made it, if not before. */
 export function scratchFolder(what: string): string {
-  return mkdtempSync(join(tmpdir(), `${PREFIX}${what}-${process.pid}-`));
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${what}-${process.pid}-`));
+  own.add(folder);
+  return folder;
 }
 
 /** Ends a program that was given the folder, or a Redis (which names itself anew) that works in it. */
