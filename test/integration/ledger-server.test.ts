@@ -31,6 +31,16 @@ describe("start-up", () => {
     expect(await f.ledger.serverProblems()).toEqual([]);
   });
 
+  it("tells whether a crash may lose what was acknowledged (T1, T2)", async () => {
+    const loose = await startPrivateRedis({ settings: { appendfsync: "everysec" } });
+    const ledger = await openLedger({ url: loose.url, role: "test", prefix: "t", fail_fast_ms: FAIL_FAST_MS });
+
+    expect([await f.ledger.tailKept(), await ledger.tailKept()]).toEqual(["kept", "may_be_lost"]);
+
+    await ledger.close();
+    await loose.stop();
+  });
+
   it("names each problem with the setting that would accept it", async () => {
     const loose = await startPrivateRedis({ settings: { appendonly: "no", "maxmemory-policy": "allkeys-lru" } });
     const ledger = await openLedger({ url: loose.url, role: "test", prefix: "t", fail_fast_ms: FAIL_FAST_MS });

@@ -41,6 +41,8 @@ export interface RunningWorker {
 
 /** After the grace, for killing, handing back and proving. Then the process ends and others clean up. */
 const HAND_BACK_MS = 30_000;
+const TAIL_MAY_BE_LOST =
+  "Redis acknowledges what it has not written (appendfsync is not always): a crash may forget the last acceptances and outcomes.";
 const BOOT_RETRY_MS = 1_000;
 const BOOT_RETRY_MS_MAX = 10_000;
 
@@ -121,6 +123,8 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
   const health = await serveHealth(config, registry, () => serving.boots?.current().ready() ?? false);
   try {
     for (const { message } of await checkServer(ledger, config)) logger.warn("server_accepted_by_setting", { message });
+    if ((await ledger.tailKept()) === "may_be_lost")
+      logger.warn("redis_may_lose_its_tail", { message: TAIL_MAY_BE_LOST });
     const fleet_id = await joinFleet(ledger, config);
     const metrics = createWorkerMetrics(registry);
     const program_version = programVersion();

@@ -162,6 +162,9 @@ export interface ServerProblem {
   readonly setting: string | null;
 }
 
+/** Whether Redis has on disk what it has answered (`appendfsync always`), as far as it tells. */
+export type TailKept = "kept" | "may_be_lost" | "unknown";
+
 export interface LedgerOptions {
   readonly url: string;
   /** First part of every key; default `holdfast`. */
@@ -196,6 +199,7 @@ export interface Ledger {
   /** Marks the ledger as closed cleanly, so that its next start grants at once; false while a boot has not retired. */
   closeCleanly(): Promise<boolean>;
   serverProblems(): Promise<ServerProblem[]>;
+  tailKept(): Promise<TailKept>;
   /** True if the server answered within `deadline_ms`. */
   ping(deadline_ms: number): Promise<boolean>;
   /** A connection for BullMQ: no retry limit per request. Closed by close(). */

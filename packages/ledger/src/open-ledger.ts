@@ -10,7 +10,7 @@ import { keysOf, rootOf } from "./keys.js";
 import type { FleetReply, Ledger, LedgerOptions, OpenLedger } from "./ledger.js";
 import { list, whole } from "./replies.js";
 import { loadScripts, type Scripts } from "./script-loader.js";
-import { problemsOf } from "./server-problems.js";
+import { problemsOf, tailOf } from "./server-problems.js";
 import { createSubscriber } from "./subscriber.js";
 import { createTaskStore } from "./task-store.js";
 
@@ -61,6 +61,7 @@ export function composeLedger(options: LedgerOptions, scripts: Scripts): Ledger 
     fleet: (wanted, born) => openFleet(caller, wanted, born ?? wanted === null),
     closeCleanly: async () => whole(await caller.run("fleet-close", [])) === 1,
     serverProblems: async () => problemsOf(await infoOf(caller)),
+    tailKept: () => caller.command(async (redis) => tailOf(await redis.config("GET", "appendfsync").catch(() => null))),
     ping: (deadline_ms) => answersWithin(redis, deadline_ms),
     connection,
     close: async () => {

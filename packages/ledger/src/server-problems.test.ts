@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { problemsOf } from "./server-problems.js";
+import { problemsOf, tailOf } from "./server-problems.js";
 
 const info = (version: string, policy: string, aof: string): string =>
   `# Server\r\nredis_version:${version}\r\n# Memory\r\nmaxmemory_policy:${policy}\r\n# Persistence\r\naof_enabled:${aof}\r\n`;
@@ -22,5 +22,17 @@ describe("server problems", () => {
 
   it("takes a server that tells nothing for one that keeps nothing", () => {
     expect(problemsOf("").map(({ problem }) => problem)).toEqual(["version", "policy", "aof"]);
+  });
+});
+
+describe("what a crash of Redis may lose", () => {
+  it.each([
+    [["appendfsync", "always"], "kept"],
+    [["appendfsync", "everysec"], "may_be_lost"],
+    [["appendfsync", "no"], "may_be_lost"],
+    [[], "unknown"],
+    [null, "unknown"],
+  ])("CONFIG answers %j: %s", (reply, told) => {
+    expect(tailOf(reply)).toBe(told);
   });
 });

@@ -1,5 +1,5 @@
 /** What of a server Holdfast refuses to start on. Read from INFO alone, so that no right to CONFIG is needed. */
-import type { ServerProblem } from "./ledger.js";
+import type { ServerProblem, TailKept } from "./ledger.js";
 
 const VERSION_MIN = 7;
 
@@ -26,4 +26,11 @@ export function problemsOf(info: string): ServerProblem[] {
     problems.push({ problem: "aof", message, setting: "HOLDFAST_ALLOW_NO_AOF" });
   }
   return problems;
+}
+
+/** `reply` is that of CONFIG GET appendfsync; a server that keeps CONFIG to itself leaves it unknown. */
+export function tailOf(reply: unknown): TailKept {
+  const value = Array.isArray(reply) ? reply[1] : undefined;
+  if (value === undefined) return "unknown";
+  return value === "always" ? "kept" : "may_be_lost";
 }
