@@ -65,6 +65,7 @@ export function summarizeData(data: unknown): Record<string, unknown> {
   if ("image" in fields || REQUEST_FIELDS.some((name) => name in fields)) return requestSummary(fields);
   const workspace_id = idOr(fields["workspace_id"], workspaceIdSchema);
   const task_id = idOr(fields["task_id"], taskIdSchema);
+  if (fields["holdfast"] === "cut") return { kind: "too long to be shown", bytes: numberOrNull(fields["bytes"]) };
   if (task_id === null || !("holdfast" in fields)) return { kind: "unknown", fields: Object.keys(fields).length };
   return { kind: "delivery", workspace_id, task_id, delivery: numberOrNull(fields["delivery"]) };
 }

@@ -2,6 +2,7 @@
 import { withoutOutput } from "@holdfast/contract";
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from "bullmq";
 import { settlesWithin } from "./bounded-call.js";
+import { boundFetches } from "./bounded-fetch.js";
 import { FetchingWorker, type QueueConnection, workerBackend, workerConnectionName } from "./fetching-worker.js";
 import { decodeJob, FINISHED_KEPT } from "./job-codec.js";
 import type { ConsumeOptions, Consumer, Disposition } from "./task-queue.js";
@@ -34,6 +35,7 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
   const { queue, boot_id } = options;
   const notice = (event: string, fields: Readonly<Record<string, unknown>>): void =>
     options.onNotice?.({ event, queue, ...fields });
+  boundFetches(command);
   const blocking = command.duplicate({ connectionName: workerConnectionName(prefix, queue, boot_id) });
   for (const connection of [command, blocking]) connection.on("error", () => {});
 

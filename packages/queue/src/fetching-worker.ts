@@ -1,6 +1,7 @@
 /**
- * BullMQ's worker with three things added at its fetch: the moment of the last fetch that returned, a bound on how
- * long one blocking fetch lasts, and a job whose stored data is no JSON, which would otherwise come back for ever.
+ * BullMQ's worker with a few things added at its fetch: the moment of the last one that returned, a bound on how long a
+ * blocking one lasts, and jobs that would otherwise come back for ever: with data that is no JSON, or a schedule that
+ * is none.
  */
 import type { Ledger } from "@holdfast/ledger";
 import {
@@ -33,9 +34,15 @@ export class FetchingWorker extends Worker {
     return performance.now() - this.#fetchedAt;
   }
 
-  protected override nextJobFromJobData(data?: JobJson, jobId?: string, token?: string): Promise<Job> {
+  /** BullMQ's types leave out that there may be no data and no job. */
+  protected override async nextJobFromJobData(data?: JobJson | null, jobId?: string, token?: string): Promise<Job> {
     this.#fetchedAt = performance.now();
-    return super.nextJobFromJobData(data, jobId, token);
+    const job: Job | undefined = await super.nextJobFromJobData(data as JobJson, jobId, token);
+    if (job || !data || jobId === undefined) return job;
+    // Its schedule cannot be read: BullMQ would leave it active, to be found as stalled again and again.
+    const unscheduled = this.createJob(data, jobId);
+    if (token !== undefined) unscheduled.token = token;
+    return unscheduled;
   }
 
   /** Stops the renewal of locks where a close could not get that far; it would keep the process alive. */

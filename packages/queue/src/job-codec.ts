@@ -1,6 +1,6 @@
 /** What a job holds: ids of a delivery (ours), or a plain producer's whole request. Everything else is malformed. */
 import { createHash } from "node:crypto";
-import { type TaskName, taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
+import { BOUNDS, type TaskName, taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
 import type { Delivery } from "@holdfast/ledger";
 import type { JobsOptions } from "bullmq";
 import type { Envelope } from "./task-queue.js";
@@ -8,6 +8,8 @@ import type { Envelope } from "./task-queue.js";
 /** Name and first data field of our own jobs; a plain producer's job never carries the field. */
 const DELIVERY_JOB = "delivery";
 const DELIVERY_FORM = 1;
+/** Twin of the form in scripts/job-within-bounds.lua. */
+const CUT_FORM = "cut";
 /** Our data holds ids only; BullMQ refuses to add more than this. */
 const DELIVERY_BYTES_MAX = 1024;
 
@@ -20,6 +22,11 @@ export interface RawJob {
   readonly name: string;
   readonly data: unknown;
   readonly timestamp: number;
+}
+
+/** Stands for data that was too long to be read. */
+export function cutData(bytes: number): Readonly<Record<string, string | number>> {
+  return { holdfast: CUT_FORM, bytes };
 }
 
 export interface EncodedJob {
@@ -74,6 +81,7 @@ export function decodeJob(queue: string, job: RawJob): Envelope {
 }
 
 function decodeDelivery(jobName: string, jobId: string, data: Readonly<Record<string, unknown>>): Envelope {
+  if (data.holdfast === CUT_FORM) return malformed(jobId, tooLong(data.bytes));
   if (jobName !== DELIVERY_JOB || data.holdfast !== DELIVERY_FORM) {
     return malformed(jobId, "The job is of a form that this fleet does not know.");
   }
@@ -86,6 +94,11 @@ function decodeDelivery(jobName: string, jobId: string, data: Readonly<Record<st
   const name: TaskName = { workspace_id: workspace.data, task_id: task.data };
   if (jobIdOf(name, delivery) !== jobId) return malformed(jobId, "The job's id is not that of its delivery.");
   return { kind: "delivery", name, delivery, job_id: jobId };
+}
+
+function tooLong(bytes: unknown): string {
+  const found = typeof bytes === "number" ? `The job has ${bytes} bytes. ` : "";
+  return `${found}A request must be ${BOUNDS.body_bytes_max} bytes at most; the job's name and options 1 MiB each.`;
 }
 
 function isDeliveryNumber(value: unknown): value is number {

@@ -1,10 +1,11 @@
 /** The task queue over BullMQ: one connection for all queues, and one pair more for each consumer. */
 import { bootQueue, type Delivery, type Promotion } from "@holdfast/ledger";
-import { Queue } from "bullmq";
+import type { Queue } from "bullmq";
 import { boundedCall } from "./bounded-call.js";
 import { openConsumer } from "./consumer.js";
 import type { QueueConnection } from "./fetching-worker.js";
 import { encodeDelivery, jobIdOf } from "./job-codec.js";
+import { ShownQueue } from "./shown-queue.js";
 import { type Consumer, type JobState, SHARED_QUEUE, type TaskQueue, type TaskQueueOptions } from "./task-queue.js";
 
 const DEFAULT_PREFIX = "bull";
@@ -94,7 +95,7 @@ function openQueues(connection: QueueConnection, prefix: string): OpenQueues {
   function create(name: string): Queue {
     const skipMetasUpdate = name !== SHARED_QUEUE;
     const streams = { events: { maxLen: EVENTS_KEPT } };
-    const queue = new Queue(name, { connection, prefix, skipMetasUpdate, streams });
+    const queue = new ShownQueue(name, { prefix, skipMetasUpdate, streams }, connection);
     queue.on("error", () => {});
     return queue;
   }

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { TIMES } from "@holdfast/contract";
 import { loadScripts } from "../../../packages/ledger/src/script-loader.js";
+import { FETCHES, withinBounds } from "../../../packages/queue/src/bounded-fetch.js";
 import { type ScriptNames, sha1 } from "./resp-protocol.js";
 
 const require = createRequire(import.meta.url);
@@ -16,7 +17,9 @@ function bullScripts(): [string, string][] {
       const [name = ""] = file.split("-");
       const exported = require(join(folder, file)) as Record<string, { readonly content?: string }>;
       const content = exported[name]?.content;
-      return content === undefined ? [] : [[sha1(content), `bull:${name}`]];
+      if (content === undefined) return [];
+      const sent = FETCHES.test(`${name}:`) ? [content, withinBounds(content)] : [content];
+      return sent.map((text) => [sha1(text), `bull:${name}`]);
     });
 }
 

@@ -11,6 +11,6 @@ export async function handleJob(boot: BootState, envelope: Envelope, queue: stri
     case "plain":
       return plainJob(boot, envelope, queue);
     case "malformed":
-      return { kind: "reject", message: envelope.message };
+      return { kind: "reject", message: `INVALID_REQUEST: ${envelope.message}` };
   }
 }
