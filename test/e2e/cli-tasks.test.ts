@@ -172,6 +172,35 @@ describe("holdfast submit, watch, status, outcome, cancel", () => {
   });
 });
 
+describe("holdfast drain and undrain", () => {
+  const host = async () => lines((await bench.holdfast("hosts", "--json")).stdout)[0] ?? {};
+  const submit = async (...words: string[]) =>
+    (await bench.holdfast("submit", "--", ...words)).stdout.toString().trim();
+  const view = async (task: string) => lines((await bench.holdfast("status", "--json", task)).stdout)[0] ?? {};
+
+  it("take a host out of service and back: what runs goes on, what waits says so and goes on (T2)", async () => {
+    const id = String((await host())["host_id"]);
+    const running = await submit("sleep", "300");
+    const runs = async () => (await view(running))["status"] === "RUNNING";
+    await waitFor(runs, { bound_ms: 30_000, what: "the task runs" });
+
+    const drain = await bench.holdfast("drain", id);
+    const waiting = await submit("echo", "later");
+    expect([drain.code, drain.stderr]).toEqual([0, ""]);
+    expect(drain.stdout.toString()).toMatch(/ is drained and takes no tasks; 1 sandbox is left there/);
+    expect(await host()).toMatchObject({ draining: true, boots: [{ state: "LIVE" }] });
+    expect((await bench.holdfast("hosts")).stdout.toString()).toContain(" drained ");
+    expect(await view(running)).toMatchObject({ status: "RUNNING", attempt: 1 });
+    expect(await view(waiting)).toMatchObject({ status: "PENDING", attempt: 0, waiting: {} });
+    await bench.holdfast("cancel", running);
+    expect((await bench.holdfast("watch", running)).code).toBe(130);
+
+    expect((await bench.holdfast("undrain", id)).stdout.toString()).toBe(`${id} takes tasks\n`);
+    expect((await bench.holdfast("watch", waiting)).stdout.toString()).toBe("later\n");
+    expect(await host()).toMatchObject({ draining: false });
+  });
+});
+
 describe("every command", () => {
   it.each([
     [["run"], "missing required argument"],
@@ -185,6 +214,8 @@ describe("every command", () => {
     [["status", "no such id"], "no such id"],
     [["outcome", "task_unknown"], "No such task"],
     [["ls", "--limit", "0"], "--limit 0"],
+    [["drain", "host_unknown"], "`holdfast hosts` lists them"],
+    [["undrain", "no such id"], "host_id"],
   ])("answers bad usage with one line and exit code 2: %j", async (words, text) => {
     const { code, stdout, stderr } = await bench.holdfast(...words);
 

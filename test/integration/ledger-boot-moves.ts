@@ -58,6 +58,7 @@ async function doBeat(model: Model, f: LedgerFixture, boot: ModelBoot, options: 
   expect(reply.kind).toBe(boot.state === "DEAD" ? "dead" : "ok");
   boot.silent = false;
   if (reply.kind !== "ok") return;
+  expect([reply.draining, reply.host_draining]).toEqual([boot.state === "DRAINING", boot.host.draining]);
   const fresh = counter > boot.counter;
   const missing: string[] = [];
   for (const { grant } of own) {
@@ -188,7 +189,10 @@ export function free(at: number, every: number): Move {
 
 export async function doReroute(model: Model, f: LedgerFixture, boot: ModelBoot, limit: number) {
   const routed = [...model.tasks.values()].filter((task) => task.route === boot);
-  const takes = boot.state === "DEAD" ? !model.deadForGood(boot) : boot.state === "LIVE" && boot.host.healthy;
+  const takes =
+    boot.state === "DEAD"
+      ? !model.deadForGood(boot)
+      : boot.state === "LIVE" && boot.host.healthy && !boot.host.draining;
   const sent = await f.ledger.boots.reroute(boot.worker.boot_id, limit);
   seen(`reroute ${Math.min(1, sent.length)}`);
   expect(sent).toHaveLength(takes ? 0 : Math.min(limit, routed.length));

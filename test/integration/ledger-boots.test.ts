@@ -75,7 +75,7 @@ describe("beat", () => {
     await f.ledger.boots.drain(worker.boot_id);
 
     expect(await beat(1, [grant.owner_token, drawn])).toEqual({
-      ...{ kind: "ok", lease_ms: LEASE_MS, draining: true },
+      ...{ kind: "ok", lease_ms: LEASE_MS, draining: true, host_draining: false },
       ...{ cancelled: [grant.owner_token], unknown: [drawn], missing: [] },
     });
     await f.ledger.tasks.settle(grant, outcomeOf(grant, { status: "CANCELLED" }));

@@ -18,7 +18,7 @@ export async function begin(f: LedgerFixture): Promise<Model> {
   await f.ledger.fleet(null);
   for (const limits of HOSTS) {
     const worker = await f.register({ limits: { ...LIMITS, ...limits } });
-    const host: ModelHost = { host_id: worker.host_id, ...limits, healthy: true };
+    const host: ModelHost = { host_id: worker.host_id, ...limits, healthy: true, draining: false };
     model.hosts.push(host);
     model.boots.push(bootOf(model, worker, host));
   }
@@ -68,6 +68,21 @@ export const drain = (at: number) =>
     if (boot.state === "LIVE") boot.state = "DRAINING";
   });
 
+export async function drainHost(model: Model, f: LedgerFixture, host: ModelHost, draining: boolean): Promise<void> {
+  const reply = await f.ledger.hosts.setDraining(host.host_id, draining);
+  expect(reply.kind).toBe("done");
+  host.draining = draining;
+  const shown = (await f.ledger.hosts.list()).map((view) => [view.host_id, view.draining]);
+  expect(new Map(shown as [string, boolean][])).toEqual(new Map(model.hosts.map((of) => [of.host_id, of.draining])));
+}
+
+/** Mostly back into service, so that the fleet is seldom at rest. */
+export const drainHostAt = (at: number, draining: boolean) =>
+  command(`${draining ? "drain" : "undrain"} host ${at}`, async (model, f) => {
+    const host = model.hosts[at % model.hosts.length];
+    if (host) await drainHost(model, f, host, draining);
+  });
+
 export async function retire(model: Model, f: LedgerFixture, boot: Model["boots"][number]): Promise<void> {
   const held = model.grants.filter((each) => each.open && each.boot === boot);
   const reply = await f.ledger.boots.retire(boot.worker.boot_id);
@@ -100,7 +115,8 @@ export const heads = () =>
     const members = new Set(waiters.map((task) => task.member));
     for (const { workspace_id, task_id } of named) expect(members.has(`${workspace_id}.${task_id}`)).toBe(true);
     const takers = model.boots.filter(
-      (boot) => boot.state === "LIVE" && model.leaseStands(boot) && !model.showsStrangers(boot.host),
+      (boot) =>
+        boot.state === "LIVE" && !boot.host.draining && model.leaseStands(boot) && !model.showsStrangers(boot.host),
     );
     const able = waiters.some((task) => takers.some((boot) => model.denied(task, boot.host) === null));
     if (able) expect(named).not.toEqual([]);

@@ -8,6 +8,7 @@ export interface ModelHost {
   readonly slots: number;
   readonly cpu_milli: number;
   healthy: boolean;
+  draining: boolean;
 }
 
 export interface ModelBoot {
@@ -186,7 +187,7 @@ export class Model {
     );
     const coming = [...this.tasks.values()].filter(({ route }) => route !== null && takers.includes(route)).length;
     const slots = host.slots - this.taken("host", host.host_id).slots - coming;
-    const admits = this.deniedByHost(task, host) === null && !this.showsStrangers(host);
+    const admits = this.deniedByHost(task, host) === null && !this.showsStrangers(host) && !host.draining;
     return boot !== undefined && admits && slots >= 1 ? { boot, slots } : null;
   }
 
@@ -213,7 +214,8 @@ export class Model {
       this.end(task, "FAILED");
       return "done";
     }
-    if (boot.state === "DRAINING") return "draining";
+    if (boot.state === "DRAINING") return "draining boot";
+    if (boot.host.draining) return "draining host";
     if (!this.grantsOpen() || this.showsStrangers(boot.host)) return "closed";
     const scope = this.denied(task, boot.host);
     const other = scope === "host" ? this.elsewhere(task, boot.host) : null;

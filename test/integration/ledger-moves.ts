@@ -1,6 +1,6 @@
 /** Moves of producers and intake. */
 import { drawOwnerToken, drawSandboxId, type TaskId, type WorkspaceId } from "@holdfast/contract";
-import { bootQueue } from "@holdfast/ledger";
+import { type AdmitReply, bootQueue } from "@holdfast/ledger";
 import { expect } from "vitest";
 import { type LedgerFixture, request } from "./ledger-fixture.js";
 import {
@@ -55,13 +55,18 @@ export async function doAdmit(model: Model, f: LedgerFixture, task: ModelTask, b
   return sendAdmit(model, f, sent);
 }
 
+function answerOf(reply: AdmitReply): string {
+  if (reply.kind === "parked") return `parked ${reply.scope}`;
+  return reply.kind === "draining" ? `draining ${reply.whose}` : reply.kind;
+}
+
 async function sendAdmit(model: Model, f: LedgerFixture, { call, member, boot }: SentAdmit, copy = "") {
   if (boot.silent) return null;
   const task = model.tasks.get(member);
   const already = task?.status === "RUNNING" ? " again" : "";
   const expected = model.admit(task, boot, call.delivery, call.owner_token);
   const reply = await f.ledger.tasks.admit(call);
-  const answer = reply.kind === "parked" ? `parked ${reply.scope}` : reply.kind;
+  const answer = answerOf(reply);
   seen(`admit${copy} ${answer}${already}`);
   expect(answer).toBe(expected);
   if (reply.kind === "elsewhere" && task) {

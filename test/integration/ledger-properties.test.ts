@@ -88,6 +88,10 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
     ...often(2, fc.constantFrom(1, 1, 1, 500, 500, 1_000, 2_000, -2_000, 60_000).map(fleet.clockBy)),
     fc.tuple(small, fc.constantFrom(-1, 0, 1)).map((args) => fleet.clockToLeaseEnd(...args)),
     small.map(fleet.drain),
+    ...often(
+      2,
+      fc.tuple(fc.nat(2), fc.constantFrom(true, false, false, false, false)).map((args) => fleet.drainHostAt(...args)),
+    ),
     any.map(fleet.retireBoot),
     ...often(5, fc.constant(boots.beatAll())),
     ...often(2, small.map(fleet.register)),
@@ -129,7 +133,10 @@ async function endAll(model: Model): Promise<void> {
     await boots.doBury(model, f, boot, 0);
     expect(boot.state).toBe("DEAD");
   }
-  for (const host of model.hosts) await fleet.registerAt(model, f, host);
+  for (const host of model.hosts) {
+    await fleet.registerAt(model, f, host);
+    await fleet.drainHost(model, f, host, false);
+  }
   await beatAll(model);
   await tick(model, f, LEASE_MS - 1);
   await beatAll(model);
@@ -191,7 +198,8 @@ describe("the scripts under random moves", () => {
     const wanted = [
       ...["accept accepted", "accept existing", "accept conflict"],
       ...["admit granted", "admit granted again", "admit busy again", "admit stale", "admit done", "admit fenced"],
-      ...["admit parked host", "admit parked workspace", "admit parked fleet", "admit draining"],
+      ...["admit parked host", "admit parked workspace", "admit parked fleet"],
+      ...["admit draining boot", "admit draining host"],
       ...["activate active", "activate fenced", "activate cancelled"],
       ...["append appended", "append appended again", "append fenced"],
       ...["settle settled", "settle already", "settle fenced"],

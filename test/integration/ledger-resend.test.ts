@@ -137,6 +137,8 @@ describe("a call that is sent again", () => {
     const beat = { ...worker, counter: 3, held: [grant.owner_token], fence_seen: grant.fence, engine_healthy: true };
     await f.advance(100);
     await twice(() => f.ledger.boots.beat(beat));
+    await twice(() => f.ledger.hosts.setDraining(worker.host_id, true));
+    await twice(() => f.ledger.hosts.setDraining(worker.host_id, false));
     await twice(() => f.ledger.boots.drain(worker.boot_id));
     await f.ledger.tasks.release(grant);
     await twice(() => f.ledger.boots.retire(worker.boot_id));

@@ -197,7 +197,7 @@ describe("admit, activate, settle, release", () => {
     expect(await f.admit({ ...worker, boot_id: drawBootId() }, delivery)).toEqual({ kind: "fenced" });
     expect(await f.admit({ ...worker, host_id: other.host_id }, delivery)).toEqual({ kind: "fenced" });
     await f.ledger.boots.drain(other.boot_id);
-    expect(await f.admit(other, delivery)).toEqual({ kind: "draining" });
+    expect(await f.admit(other, delivery)).toEqual({ kind: "draining", whose: "boot" });
     await f.ledger.tasks.cancel(delivery);
   });
 

@@ -1,19 +1,10 @@
 /** Another host's boot: tasks are sent to it and by it, come back when it dies, and its capacity waits for proof. */
-import {
-  type BootId,
-  drawBootId,
-  drawHostId,
-  drawOwnerToken,
-  drawSandboxId,
-  drawTaskId,
-  type HostId,
-  parseTaskRequest,
-  type TaskRequestInput,
-} from "@holdfast/contract";
+import { drawTaskId, parseTaskRequest, type TaskRequestInput } from "@holdfast/contract";
 import { bootQueue, type Ledger, openLedger } from "@holdfast/ledger";
 import { openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { SHELL_IMAGE } from "../support/fleet.js";
+import { type LedgerHost, openLedgerHost } from "../support/ledger-host.js";
 import { waitFor } from "../support/wait-for.js";
 import { openRecoveryBench, type RecoveryBench, type WorkerProcess } from "./recovery-bench.js";
 
@@ -26,7 +17,7 @@ let bench: RecoveryBench;
 let worker: WorkerProcess;
 let ledger: Ledger;
 let queue: TaskQueue;
-let beating: NodeJS.Timeout | undefined;
+let other: LedgerHost | undefined;
 
 beforeEach(async () => {
   bench = await openRecoveryBench({ HOLDFAST_SLOTS: "4", HOLDFAST_MEMORY_MB: String(NARROW_MB) });
@@ -38,35 +29,15 @@ beforeEach(async () => {
   await waitFor(open, { bound_ms: 12_000, what: "a ledger that is not known to be new has opened its grants" });
 });
 afterEach(async () => {
-  clearInterval(beating);
+  other?.die();
   await queue.close();
   await ledger.close();
   await bench.close();
 });
 
-interface OtherBoot {
-  readonly boot_id: BootId;
-  readonly host_id: HostId;
-  /** It beats no more. */
-  die(): void;
-}
-
-/** Another host as the ledger sees one: a boot that beats, of an engine that nobody here can ask. */
-async function otherHost(memory_mb: number): Promise<OtherBoot> {
-  const [host] = await bench.client.hosts();
-  const boot = { boot_id: drawBootId(), host_id: drawHostId() };
-  const limits = { slots: 4, cpu_milli: 8_000, memory_mb, pids: 4_096 };
-  const offers = { images: host?.images ?? [], runtimes: host?.runtimes ?? [] };
-  const versions = { engine_version: "1", program_version: "1" };
-  await ledger.boots.register({ ...boot, limits, default_limits: limits, ...offers, ...versions });
-  let counter = 0;
-  const beat = () => {
-    counter += 1;
-    return ledger.boots.beat({ ...boot, counter, held: [], fence_seen: null, engine_healthy: true });
-  };
-  await beat();
-  beating = setInterval(() => void beat().catch(() => undefined), 1_000);
-  return { ...boot, die: () => clearInterval(beating) };
+async function otherHost(memory_mb: number): Promise<LedgerHost> {
+  other = await openLedgerHost(ledger, memory_mb);
+  return other;
 }
 
 /** Accepted by the ledger, but on no queue: nobody but the test brings it to admit at first. */
@@ -77,17 +48,12 @@ async function acceptQuietly(line: string) {
   const reply = await ledger.tasks.accept(parsed.request, { queue: "tasks", job_id: null });
   if (reply.kind !== "accepted") throw new Error(`accept answered ${reply.kind}`);
   const { workspace_id, task_id } = reply.delivery;
-  return { workspace_id, task_id };
-}
-
-function admitBy({ boot_id, host_id }: OtherBoot, task: Awaited<ReturnType<typeof acceptQuietly>>) {
-  const drawn = { sandbox_id: drawSandboxId(), owner_token: drawOwnerToken() };
-  return ledger.tasks.admit({ ...task, boot_id, host_id, delivery: 1, ...drawn });
+  return { workspace_id, task_id, delivery: 1 };
 }
 
 it("a task that another host has no room for is run from the queue of the boot that it was sent to (C1, T2)", async () => {
   const task = await acceptQuietly("echo here");
-  const reply = await admitBy(await otherHost(100), task);
+  const reply = await (await otherHost(100)).admit(task);
   if (reply.kind !== "elsewhere") throw new Error(`admit answered ${reply.kind}`);
   expect(reply.delivery).toMatchObject({ delivery: 2, queue: bootQueue(worker.boot_id) });
 
@@ -103,33 +69,33 @@ it("a task that another host has no room for is run from the queue of the boot t
 
 it("a task that was sent to a boot which dies comes back by the ledger's route, and the boot's queue is gone (T2)", async () => {
   await bench.start("sleep 20");
-  const other = await otherHost(NARROW_MB);
+  const host = await otherHost(NARROW_MB);
   const task = await bench.submit("echo back");
-  const sent = async () => (await queue.counts(bootQueue(other.boot_id))).waiting === 1;
+  const sent = async () => (await queue.counts(bootQueue(host.boot_id))).waiting === 1;
   await waitFor(sent, { bound_ms: 10_000, what: "the full worker has sent it to the host with room" });
 
-  other.die();
+  host.die();
 
   const back = async () => (await bench.client.status(task)).delivery === 3;
   await waitFor(back, { bound_ms: RECOVERED_MS, what: "it has a delivery on the shared queue" });
-  const removed = async () => Object.values(await queue.counts(bootQueue(other.boot_id))).every((count) => count === 0);
+  const removed = async () => Object.values(await queue.counts(bootQueue(host.boot_id))).every((count) => count === 0);
   await waitFor(removed, { bound_ms: 5_000, what: "the dead boot's queue is gone" });
   expect(await bench.client.outcome(task)).toMatchObject({ status: "SUCCEEDED", attempt: 1 });
 }, 90_000);
 
 it("a task of a host that is gone goes on at once; what it held there is not free before proof or bound (C2)", async () => {
-  const other = await otherHost(NARROW_MB);
+  const host = await otherHost(NARROW_MB);
   const task = await acceptQuietly("echo again");
-  const reply = await admitBy(other, task);
+  const reply = await host.admit(task);
   if (reply.kind !== "granted") throw new Error(`admit answered ${reply.kind}`);
 
-  other.die();
+  host.die();
   const died = performance.now();
 
   expect(await bench.client.outcome(task)).toMatchObject({ status: "SUCCEEDED", attempt: 2 });
   expect(performance.now() - died).toBeLessThan(RECOVERED_MS);
-  const there = (await bench.client.hosts()).find(({ host_id }) => host_id === other.host_id);
+  const there = (await bench.client.hosts()).find(({ host_id }) => host_id === host.host_id);
   expect(there?.reserved.slots).toBe(1);
   expect(await worker.metric("holdfast_reservations_freed_total")).toBe(0);
-  await ledger.boots.free(other.boot_id, { kind: "proof", sandbox_ids: [reply.grant.sandbox_id] });
+  await ledger.boots.free(host.boot_id, { kind: "proof", sandbox_ids: [reply.grant.sandbox_id] });
 }, 90_000);

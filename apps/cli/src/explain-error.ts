@@ -22,6 +22,7 @@ function explainUsage(error: CommanderError, command: string): Explanation {
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   LEDGER_UNAVAILABLE: " Is its Redis running, and is REDIS_URL right?",
   TASK_NOT_FOUND: " `holdfast ls` lists the tasks of a workspace.",
+  HOST_NOT_FOUND: " `holdfast hosts` lists them.",
   IMAGE_NOT_ALLOWED: " `holdfast hosts` lists the images that are.",
 };
 

@@ -3,6 +3,7 @@ import type { CommandContext } from "./command-context.js";
 import { addCancel } from "./commands/cancel.js";
 import { addConfig } from "./commands/config.js";
 import { addDown } from "./commands/down.js";
+import { addDrain, addUndrain } from "./commands/drain.js";
 import { addGateway } from "./commands/gateway.js";
 import { addHosts } from "./commands/hosts.js";
 import { addLs } from "./commands/ls.js";
@@ -34,6 +35,8 @@ export function createProgram(context: CommandContext): Command {
   for (const add of [addUp, addDown, addRun, addSubmit, addWatch, addOutcome, addStatus, addLs, addCancel]) {
     add(program, context);
   }
-  for (const add of [addHosts, addSandboxes, addWorker, addGateway, addConfig]) add(program, context);
+  for (const add of [addHosts, addSandboxes, addDrain, addUndrain, addWorker, addGateway, addConfig]) {
+    add(program, context);
+  }
   return program;
 }

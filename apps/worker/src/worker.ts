@@ -31,8 +31,10 @@ export interface RunningWorker {
   /** Of the present boot. */
   readonly boot_id: BootId;
   readonly health_port: number;
-  /** A real sandbox was verified here, the boot is registered and its lease stands, and it takes tasks. */
+  /** A real sandbox was verified here, the boot is registered and its lease stands, and it takes tasks in. */
   ready(): boolean;
+  /** Its host is out of service, and it takes nothing in until that is taken back. */
+  readonly host_draining: boolean;
   /** Takes nothing new and lets running tasks end within the grace; what is left is handed back. */
   drain(): Promise<void>;
   /** Drains, retires and closes. May be called twice. */
@@ -184,6 +186,9 @@ async function serve(
     },
     health_port: health.port,
     ready,
+    get host_draining() {
+      return boots.current().state.gate.reasons.includes("host_draining");
+    },
     drain,
     stop: () => {
       ending ??= end();

@@ -1,7 +1,8 @@
 /** Cancels a task in the ledger, which is what counts, and wakes the jobs that may go on because of it. */
 import { HoldfastError, type Outcome, type TaskName } from "@holdfast/contract";
-import type { Promotion, TaskStore } from "@holdfast/ledger";
+import type { TaskStore } from "@holdfast/ledger";
 import { boundedCall, type TaskQueue } from "@holdfast/queue";
+import { wake } from "./wake.js";
 
 export type Cancelled =
   /** Final: nothing is running and nothing will. */
@@ -27,16 +28,7 @@ export async function cancelTask(deps: CancelDeps, name: TaskName): Promise<Canc
     case "finished":
       return { kind: "finished", outcome: reply.outcome };
     case "cancelled":
-      await wake(deps, reply.promotions);
+      await wake(deps.queue, reply.promotions);
       return { kind: "cancelled", outcome: reply.outcome };
-  }
-}
-
-/** The cancellation stands whatever becomes of this: a sleeping job wakes by itself and finds it. */
-async function wake(deps: CancelDeps, promotions: readonly Promotion[]): Promise<void> {
-  try {
-    await deps.queue.promote(promotions);
-  } catch (error) {
-    if (!(error instanceof HoldfastError) || error.code !== "LEDGER_UNAVAILABLE") throw error;
   }
 }

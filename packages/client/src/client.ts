@@ -1,4 +1,4 @@
-/** The SDK for producers: submit, watch, outcome, cancel. */
+/** The SDK: submit, watch, outcome, cancel for producers; hosts, sandboxes, drain for operators. */
 import {
   HoldfastError,
   type HostView,
@@ -12,6 +12,7 @@ import { type Ledger, openLedger } from "@holdfast/ledger";
 import { boundedCall, openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { awaitOutcome, type OutcomeOptions } from "./await-outcome.js";
 import { type Cancelled, cancelTask } from "./cancel.js";
+import { setDraining } from "./drain.js";
 import { type Submitted, submitTask } from "./submit.js";
 import { nameOf, type TaskRef, workspaceOf } from "./task-names.js";
 
@@ -68,6 +69,12 @@ export interface HoldfastClient {
   list(options?: ListOptions): Promise<TaskView[]>;
   hosts(): Promise<HostView[]>;
   sandboxes(): Promise<SandboxView[]>;
+  /**
+   * Takes a host out of service: nothing new starts there, whichever workers it has or gets; what runs there goes on.
+   * `undrain` takes it back. Both are safe to repeat; HOST_NOT_FOUND for an unknown host.
+   */
+  drain(host_id: string): Promise<void>;
+  undrain(host_id: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -95,7 +102,7 @@ interface ClientDeps {
 }
 
 function clientOver({ ledger, queue, fail_fast_ms }: ClientDeps): HoldfastClient {
-  const { tasks, events } = ledger;
+  const { tasks, events, hosts } = ledger;
 
   async function outcome(task: TaskRef, options: { readonly signal?: AbortSignal }): Promise<Outcome>;
   async function outcome(task: TaskRef, options?: OutcomeOptions): Promise<Outcome | null>;
@@ -121,8 +128,10 @@ function clientOver({ ledger, queue, fail_fast_ms }: ClientDeps): HoldfastClient
       const workspace = workspaceOf(workspace_id);
       return boundedCall(fail_fast_ms, () => tasks.list(workspace, limit));
     },
-    hosts: () => boundedCall(fail_fast_ms, () => ledger.hosts.list()),
-    sandboxes: () => boundedCall(fail_fast_ms, () => ledger.hosts.sandboxes()),
+    hosts: () => boundedCall(fail_fast_ms, () => hosts.list()),
+    sandboxes: () => boundedCall(fail_fast_ms, () => hosts.sandboxes()),
+    drain: (host_id) => setDraining({ hosts, queue, fail_fast_ms }, host_id, true),
+    undrain: (host_id) => setDraining({ hosts, queue, fail_fast_ms }, host_id, false),
     close: async () => {
       await queue.close();
       await ledger.close();

@@ -1,5 +1,13 @@
-/** How callers name a task. */
-import { HoldfastError, type TaskName, taskIdSchema, type WorkspaceId, workspaceIdSchema } from "@holdfast/contract";
+/** How callers name a task or a host. */
+import {
+  HoldfastError,
+  type HostId,
+  hostIdSchema,
+  type TaskName,
+  taskIdSchema,
+  type WorkspaceId,
+  workspaceIdSchema,
+} from "@holdfast/contract";
 
 const DEFAULT_WORKSPACE = "default";
 
@@ -17,6 +25,12 @@ export function nameOf(ref: TaskRef): TaskName {
 export function workspaceOf(workspaceId: string = DEFAULT_WORKSPACE): WorkspaceId {
   const parsed = workspaceIdSchema.safeParse(workspaceId);
   if (!parsed.success) throw invalid("workspace_id", parsed.error.issues[0]?.message);
+  return parsed.data;
+}
+
+export function hostIdOf(hostId: string): HostId {
+  const parsed = hostIdSchema.safeParse(hostId);
+  if (!parsed.success) throw invalid("host_id", parsed.error.issues[0]?.message);
   return parsed.data;
 }
 

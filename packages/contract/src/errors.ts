@@ -37,6 +37,7 @@ export const ERROR_CODES = {
   INVALID_REQUEST: { fault: "user", retryable: false, message: "The request is not valid." },
   TASK_CONFLICT: { fault: "user", retryable: false, message: "This task_id was used with a different request." },
   TASK_NOT_FOUND: { fault: "user", retryable: false, message: "No such task." },
+  HOST_NOT_FOUND: { fault: "user", retryable: false, message: "No host of this fleet has this id." },
   IMAGE_NOT_ALLOWED: { fault: "policy", retryable: false, message: "The image is not on the list of allowed images." },
   RESOURCES_TOO_LARGE: { fault: "policy", retryable: false, message: "No host offers the resources asked for." },
   RESOURCES_TOO_SMALL: {

@@ -53,6 +53,8 @@ export const hostViewSchema = z.object({
   runtimes: z.array(z.string()),
   /** False while its workers report the engine as sick. */
   engine_healthy: z.boolean(),
+  /** True while the host is out of service: what runs there goes on, nothing new starts. */
+  draining: z.boolean(),
   engine_version: z.string(),
   boots: z.array(
     z.object({

@@ -2,7 +2,8 @@
 -- boot-beat: renews a boot's lease for all it holds and tells it what the ledger knows of that.
 -- ARGV: boot, counter, highest fence seen ('' for none), engine healthy (0 | 1),
 --   count of strange sandboxes ('' where nobody looked), strange sandbox, ..., held token, ...
--- Replies: {ok, draining (0 | 1), cancelled tokens, unknown tokens, missing tokens} · {unknown} · {dead}
+-- Replies: {ok, boot drains (0 | 1), host drains (0 | 1), cancelled tokens, unknown tokens, missing tokens}
+--   · {unknown} · {dead}
 -- Keeps: L1 L3 L4 C2 T3. Idempotent under re-send by the counter: a copy neither renews nor counts.
 --- @include "begin"
 --- @include "fence"
@@ -44,4 +45,5 @@ if fresh then
   redis.call('HSET', key.host(host), 'engine_healthy', ARGV[4])
   if ARGV[5] ~= '' then note_strangers(boot, host, { unpack(ARGV, 6, first_held - 1) }) end
 end
-return { 'ok', state == 'DRAINING' and '1' or '0', cancelled, unknown, missing }
+local host_drains = redis.call('HGET', key.host(host), 'draining') or '0'
+return { 'ok', state == 'DRAINING' and '1' or '0', host_drains, cancelled, unknown, missing }

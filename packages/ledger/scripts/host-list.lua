@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- host-list: hosts with limits, sums, offers and boots.
--- Replies: {{host, limits, reserved, healthy (0 | 1), engine version, {image, digest, ...}, {runtime, ...},
---   {boot, state, lease left in ms, held, ...}}, ...}
+-- Replies: {{host, limits, reserved, healthy (0 | 1), drains (0 | 1), engine version, {image, digest, ...},
+--   {runtime, ...}, {boot, state, lease left in ms, held, ...}}, ...}
 -- Keeps: C1 (shown)
 --- @include "begin"
 --- @include "amount"
@@ -9,7 +9,7 @@ local list = {}
 local hosts = redis.call('SMEMBERS', key.hosts)
 table.sort(hosts)
 for _, host in ipairs(hosts) do
-  local found = redis.call('HMGET', key.host(host), 'engine_healthy', 'engine_version')
+  local found = redis.call('HMGET', key.host(host), 'engine_healthy', 'draining', 'engine_version')
   local boots, ids = {}, redis.call('SMEMBERS', key.host_boots(host))
   table.sort(ids)
   for _, boot in ipairs(ids) do
@@ -25,8 +25,8 @@ for _, host in ipairs(hosts) do
   for i = 1, #sum do sum[i] = int(sum[i]) end
   list[#list + 1] = {
     host, table.concat(redis.call('HMGET', key.limits('host', host), unpack(AMOUNT)), ','), table.concat(sum, ','),
-    found[1], found[2], redis.call('HGETALL', key.host_images(host)), redis.call('SMEMBERS', key.host_runtimes(host)),
-    boots,
+    found[1], found[2] or '0', found[3], redis.call('HGETALL', key.host_images(host)),
+    redis.call('SMEMBERS', key.host_runtimes(host)), boots,
   }
 end
 return list

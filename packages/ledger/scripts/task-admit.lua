@@ -5,7 +5,7 @@
 --   failures by JSON: image, runtime, resources, queue timeout
 -- Replies: {granted, token, sandbox, attempt, generation, fence, accepted_ms, granted_ms, sequence, body}
 --   · {done, outcome, promotions} · {parked, scope} · {elsewhere, delivery, queue, job}
---   · {busy | stale | draining | closed | fenced}
+--   · {draining, boot | host} · {busy | stale | closed | fenced}
 -- Keeps: C1 C2 L1 L3 G1 T1. Idempotent under re-send by the owner token; a later admit for the same boot and
 -- delivery gets the old grant.
 --- @include "begin"
@@ -51,7 +51,8 @@ end
 
 local deadline = redis.call('ZSCORE', key.pending, task.member)
 if deadline and now_ms >= tonumber(deadline) then return refuse(ARGV[11]) end
-if redis.call('HGET', key.boot(boot), 'state') == 'DRAINING' then return { 'draining' } end
+if redis.call('HGET', key.boot(boot), 'state') == 'DRAINING' then return { 'draining', 'boot' } end
+if host_drains(host) then return { 'draining', 'host' } end
 if not grants_open() or shows_strangers(host) then return { 'closed' } end
 local refusal = refusal_of(task)
 if refusal == 'image' then return refuse(ARGV[8]) end

@@ -43,7 +43,10 @@ export type BeatReply =
   | {
       readonly kind: "ok";
       readonly lease_ms: number;
+      /** The boot itself is to take nothing more, for good. */
       readonly draining: boolean;
+      /** Its host is out of service, until that is taken back. */
+      readonly host_draining: boolean;
       /** Held tokens whose task is to be cancelled. */
       readonly cancelled: readonly OwnerToken[];
       /** Held tokens the ledger does not know. */
@@ -115,9 +118,10 @@ export interface BootStore {
   free(boot_id: BootId, right: FreeRight): Promise<{ promotions: Promotion[]; left: number }>;
   /**
    * PENDING tasks whose route is the boot's own queue get a new delivery on the queue they came by (the shared one),
-   * where that boot takes nothing any more: it is DEAD and older than the tail, drains, or its engine is sick.
+   * where that boot takes nothing any more: it is DEAD and older than the tail, drains, or its host drains or has a
+   * sick engine.
    */
   reroute(boot_id: BootId, limit: number): Promise<Delivery[]>;
-  /** Calls back when a doorbell rings: a cancel was flagged, or the boot is to drain. Returns how to stop. */
+  /** Calls back when a doorbell rings: a cancel was flagged, the boot drains, or its host does or does so no more. */
   onBell(boot_id: BootId, ring: () => void): Promise<() => Promise<void>>;
 }

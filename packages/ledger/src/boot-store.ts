@@ -90,9 +90,9 @@ async function beat({ caller, lease_ms }: BootStoreDeps, call: BeatCall): Promis
   );
   const kind = tagOf(reply, ["ok", "unknown", "dead"]);
   if (kind !== "ok") return { kind };
-  const [, draining, cancelled, unknown, missing] = reply;
+  const [, draining, host_draining, cancelled, unknown, missing] = reply;
   return {
-    ...{ kind, lease_ms, draining: draining === "1" },
+    ...{ kind, lease_ms, draining: draining === "1", host_draining: host_draining === "1" },
     ...{ cancelled: tokens(cancelled), unknown: tokens(unknown), missing: tokens(missing) },
   };
 }

@@ -11,12 +11,17 @@ import {
 import type { Caller } from "./caller.js";
 import { FLEET_SCOPE_ID, idPart } from "./keys.js";
 import type { HostStore } from "./ledger.js";
-import { amountOf, list, type Reply, rowsOf, texts, whole } from "./replies.js";
+import { amountOf, list, promotionsOf, type Reply, rowsOf, tagOf, texts, whole } from "./replies.js";
 
 export function createHostStore(caller: Caller): HostStore {
   return {
     list: async () => list(await caller.run("host-list", [])).map(hostOf),
     sandboxes: async () => list(await caller.run("sandbox-list", [])).map(sandboxOf),
+    setDraining: async (host_id, draining) => {
+      const reply = list(await caller.run("host-drain", [idPart(host_id), draining ? 1 : 0]));
+      const kind = tagOf(reply, ["done", "unknown"]);
+      return kind === "done" ? { kind, promotions: promotionsOf(reply[1]) } : { kind };
+    },
     setLimits: async (scope, id, limits) => {
       const of = scope === "fleet" ? FLEET_SCOPE_ID : idPart(id);
       const checked = amountSchema.partial().parse(limits ?? {});
@@ -30,7 +35,7 @@ export function createHostStore(caller: Caller): HostStore {
 }
 
 function hostOf(reply: Reply): HostView {
-  const [host, limits, reserved, healthy, version, images, runtimes, boots] = list(reply);
+  const [host, limits, reserved, healthy, draining, version, images, runtimes, boots] = list(reply);
   return hostViewSchema.parse({
     host_id: host,
     limits: amountOf(limits),
@@ -38,6 +43,7 @@ function hostOf(reply: Reply): HostView {
     images: rowsOf(images, 2).map(([image, digest]) => ({ image, digest })),
     runtimes: texts(runtimes).toSorted(),
     engine_healthy: healthy === "1",
+    draining: draining === "1",
     engine_version: version,
     boots: rowsOf(boots, 4).map(([boot, state, left, held]) => ({
       boot_id: boot,

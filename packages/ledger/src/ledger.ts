@@ -45,7 +45,8 @@ export type AdmitReply =
   | { readonly kind: "elsewhere"; readonly delivery: Delivery }
   /** Not the current delivery, or no such task. */
   | { readonly kind: "stale" }
-  | { readonly kind: "draining" }
+  /** The boot takes nothing any more, or its host is out of service. */
+  | { readonly kind: "draining"; readonly whose: "boot" | "host" }
   | { readonly kind: "closed" }
   /** The boot may not act: its lease ended, it is unknown or DEAD. */
   | { readonly kind: "fenced" };
@@ -135,9 +136,18 @@ export interface TaskStore {
   headsWithRoom(): Promise<Promotion[]>;
 }
 
+export type DrainReply =
+  | { readonly kind: "done"; readonly promotions: readonly Promotion[] }
+  | { readonly kind: "unknown" };
+
 export interface HostStore {
   list(): Promise<HostView[]>;
   sandboxes(): Promise<SandboxView[]>;
+  /**
+   * Takes a host out of service, or back into it: a fact of its record, whichever workers it has. Nothing is granted
+   * there while it drains; what runs there goes on. `promotions` are waiters that have room once it serves again.
+   */
+  setDraining(host_id: HostId, draining: boolean): Promise<DrainReply>;
   setLimits(scope: ScopeKind, id: string, limits: Partial<Amount> | null): Promise<void>;
 }
 

@@ -164,6 +164,8 @@ async function admit(caller: Caller, call: AdmitCall): Promise<AdmitReply> {
       return { kind, ...admitted(call, reply) };
     case "done":
       return { kind, outcome: outcomeOf(reply[1]), promotions: promotionsOf(reply[2]) };
+    case "draining":
+      return { kind, whose: tagOf(reply.slice(1), ["boot", "host"]) };
     case "parked":
       return { kind, scope: tagOf(reply.slice(1), ["host", "workspace", "fleet"]) };
     case "elsewhere":

@@ -13,6 +13,7 @@ function rowOf(host: HostView): string[] {
   const live = host.boots.filter((boot) => boot.state !== "DEAD");
   return [
     host.host_id,
+    host.draining ? "drained" : "in service",
     host.engine_healthy ? "healthy" : "sick",
     String(live.length),
     used("slots"),
@@ -22,7 +23,7 @@ function rowOf(host: HostView): string[] {
   ];
 }
 
-const HEADINGS = ["HOST", "ENGINE", "WORKERS", "SLOTS", "CPU (1/1000)", "MEMORY (MiB)", "IMAGES"];
+const HEADINGS = ["HOST", "STATE", "ENGINE", "WORKERS", "SLOTS", "CPU (1/1000)", "MEMORY (MiB)", "IMAGES"];
 
 async function showHosts(options: HostsOptions, context: CommandContext): Promise<number> {
   const hosts = await withClient(context, options, (client) => client.hosts());

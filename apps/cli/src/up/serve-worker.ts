@@ -4,6 +4,7 @@ import type { CommandContext, FleetOptions } from "../command-context.js";
 import { findFleet } from "../fleet-address.js";
 import { checkEngine } from "./engine-check.js";
 import { exitOnFailedStart } from "./failed-start.js";
+import { hostWords } from "./host-words.js";
 
 export interface WorkerOptions extends FleetOptions {
   readonly slots?: string;
@@ -18,7 +19,7 @@ export function serveWorker(options: WorkerOptions, context: CommandContext): Pr
   const start = async () => {
     await checkEngine(context.env);
     const worker = await startWorker(config, { logger, metrics: createMetrics() });
-    context.console.line(`holdfast worker ready: host ${worker.host_id}, boot ${worker.boot_id}`);
+    context.console.line(`holdfast worker ready: ${hostWords(worker)}, boot ${worker.boot_id}`);
     return worker;
   };
   return runProgram({ name: "worker", logger, start: () => exitOnFailedStart(context.console, start) });

@@ -10,6 +10,7 @@ import { type DataFolder, readPrivateFile, writePrivateFile } from "../data-fold
 import { openPrivateRedis } from "../data-folder/private-redis.js";
 import { takeUpLock } from "../data-folder/up-lock.js";
 import { checkEngine } from "./engine-check.js";
+import { hostWords } from "./host-words.js";
 import { keepRedis } from "./redis-keeper.js";
 import { createUndo, type Undo } from "./undo.js";
 
@@ -96,7 +97,7 @@ async function startParts(parts: Parts): Promise<string> {
   const gateway = await startGateway(gatewayConfig, { logger: logger.child({ part: "gateway" }), metrics });
   undo.add(gateway.stop);
   const address = `http://${gatewayConfig.HOLDFAST_GATEWAY_HOST}:${gateway.port}`;
-  return `holdfast ready: gateway ${address}, board ${address}/queues, host ${worker.host_id}, data ${folder.path}`;
+  return `holdfast ready: gateway ${address}, board ${address}/queues, ${hostWords(worker)}, data ${folder.path}`;
 }
 
 function advise(error: unknown): unknown {

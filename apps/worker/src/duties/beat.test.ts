@@ -12,7 +12,8 @@ const drawn = (name: string) => ({
   owner_token: token(name),
   sandbox_id: `sbx_${name}` as SandboxId,
 });
-const OK = { kind: "ok", lease_ms: 8_000, draining: false, cancelled: [], unknown: [], missing: [] } as const;
+const OK_WORDS = { kind: "ok", lease_ms: 8_000, draining: false, host_draining: false } as const;
+const OK = { ...OK_WORDS, cancelled: [], unknown: [], missing: [] } as const;
 
 /** A boot whose ledger answers what the test says. */
 function setup(answer: (call: BeatCall) => Promise<BeatReply>, found: readonly { sandbox_id: string }[] = []) {
@@ -148,12 +149,32 @@ describe("beat", () => {
     expect(boot.gate.isOpen).toBe(true);
   });
 
-  test("a boot that is told to drain takes nothing more", async () => {
-    const { boot, duty } = setup(async () => ({ ...OK, draining: true }));
+  test("a boot that is told to drain takes nothing more, whatever a later beat says", async () => {
+    let draining = true;
+    const { boot, duty } = setup(async () => ({ ...OK, draining }));
     boot.gate.open("starting");
 
     await duty.runOnce();
+    draining = false;
+    await duty.runOnce();
 
-    expect(boot.gate.isOpen).toBe(false);
+    expect(boot.gate.reasons).toEqual(["draining"]);
+  });
+
+  test("a host that drains closes the gate until the ledger takes it back, and touches no run", async () => {
+    let host_draining = true;
+    const { begin, boot, duty } = setup(async () => ({ ...OK, host_draining }));
+    boot.gate.open("starting");
+    const orders = begin("goes_on");
+
+    await duty.runOnce();
+    await duty.runOnce();
+    expect(boot.gate.reasons).toEqual(["host_draining"]);
+    expect(boot.lease.mayAct()).toBe(true);
+    host_draining = false;
+    await duty.runOnce();
+
+    expect(boot.gate.isOpen).toBe(true);
+    expect(orders.given).toBeNull();
   });
 });

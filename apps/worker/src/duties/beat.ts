@@ -3,6 +3,7 @@ import { type Duty, deadline } from "@holdfast/chassis";
 import { type OwnerToken, TIMES } from "@holdfast/contract";
 import type { BeatCall, BeatReply } from "@holdfast/ledger";
 import type { BootState } from "../boot/boot-state.js";
+import { followHost } from "../boot/host-draining.js";
 import { passOn } from "../run/task-run.js";
 import { untilAnswered } from "../run/until-answered.js";
 
@@ -38,6 +39,7 @@ function obey(boot: BootState, reply: OkReply, heard: ReadonlySet<OwnerToken>): 
     }
   }
   if (reply.draining) boot.gate.close("draining");
+  followHost(boot, reply.host_draining);
 }
 
 /** Each look at the engine is told once: the ledger takes two tellings for two looks. */

@@ -1,9 +1,12 @@
 import type { Duty } from "@holdfast/chassis";
 import type { BootState } from "../boot/boot-state.js";
+import type { Closed } from "../boot/gate.js";
 import { passOn } from "../run/task-run.js";
 
 const EVERY_MS = 1_000;
 const BATCH_MAX = 100;
+/** Closed for these, the gate may stay so for long, and the ledger lets what was sent here go elsewhere. */
+const SENDS_BACK: ReadonlySet<Closed> = new Set(["draining", "host_draining", "engine_sick"]);
 
 /** What was sent to this boot goes back to where it came from: asked for while the boot takes nothing in (T2). */
 export async function sendBack(boot: BootState): Promise<number> {
@@ -18,7 +21,7 @@ export function ownQueueDuty(boot: BootState): Duty {
     name: "own_queue",
     every_ms: EVERY_MS,
     runOnce: async () => {
-      const takesNothing = boot.gate.reasons.some((reason) => reason === "draining" || reason === "engine_sick");
+      const takesNothing = boot.gate.reasons.some((reason) => SENDS_BACK.has(reason));
       if (!takesNothing || !boot.lease.mayAct()) return {};
       return { sent: await sendBack(boot) };
     },

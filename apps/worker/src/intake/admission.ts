@@ -14,6 +14,7 @@ import type { Disposition } from "@holdfast/queue";
 import type { BootState } from "../boot/boot-state.js";
 import { doubtEngine } from "../boot/engine-doubt.js";
 import type { Source } from "../boot/gate.js";
+import { followHost } from "../boot/host-draining.js";
 import type { RunEntry } from "../boot/runs.js";
 import { createOrders } from "../run/orders.js";
 import { type Answer, passOn, startTaskRun } from "../run/task-run.js";
@@ -143,7 +144,8 @@ async function denied(boot: BootState, name: TaskName, reply: Exclude<AdmitReply
     case "stale":
       return { kind: "stale" };
     case "draining":
-      boot.gate.close("draining");
+      if (reply.whose === "host") followHost(boot, true);
+      else boot.gate.close("draining");
       return { kind: "give_back" };
     case "closed":
       return { kind: "park", sleep_ms: SOON_MS };

@@ -12,7 +12,13 @@ local function boot_may_act(boot)
   return lease_stands(found[1], found[2])
 end
 
+-- A host out of service: said of the host, whichever boots it has. A boot's own state DRAINING is the way to its end.
+local function host_drains(host)
+  return redis.call('HGET', key.host(host), 'draining') == '1'
+end
+
 local function takes_tasks(host)
+  if host_drains(host) then return false end
   for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
     local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
     if found[1] == 'LIVE' and lease_stands(found[1], found[2]) then return true end

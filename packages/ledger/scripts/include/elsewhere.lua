@@ -21,7 +21,8 @@ local function boot_with_room(task, except)
   local hosts = redis.call('SMEMBERS', key.hosts)
   table.sort(hosts)
   for _, host in ipairs(hosts) do
-    if host ~= except and engine_healthy(host) and not shows_strangers(host) and could_serve(host, task) then
+    if host ~= except and not host_drains(host) and engine_healthy(host) and not shows_strangers(host)
+      and could_serve(host, task) then
       local free = free_in('host', host)
       local boot, coming = boot_to_send_to(host)
       free[1] = free[1] - coming
