@@ -228,7 +228,8 @@ describe("what a client sees", () => {
 
     const listed = await bench.client.list({ workspace_id, limit: 2 });
 
-    expect(listed.map(({ task_id }) => task_id)).toEqual(["task_3", "task_2"]);
+    expect(listed.tasks.map(({ task_id }) => task_id)).toEqual(["task_3", "task_2"]);
+    expect(listed).toMatchObject({ looked_at: 2, complete: false });
     expect(await bench.client.hosts()).toMatchObject([{ limits: { slots: 4 }, reserved: { slots: 1 } }]);
     expect(await bench.client.sandboxes()).toMatchObject([{ task_id: "task_3", state: "active" }]);
     if (held) await bench.settle(held);

@@ -221,7 +221,7 @@ describe("waiting lists", () => {
     await end(await f.granted(other, delivery));
   });
 
-  it("says no_worker where nobody alive takes tasks of this image", async () => {
+  it("says no_worker or draining where nobody alive takes tasks of this image", async () => {
     const delivery = await accept();
     const reason = () => f.ledger.tasks.view(delivery).then((view) => view?.waiting?.reason);
 
@@ -231,7 +231,7 @@ describe("waiting lists", () => {
     await f.ledger.boots.beat({ ...worker, counter: 1, held: [], fence_seen: null, engine_healthy: true });
     expect(await reason()).toBe("queued");
     await f.ledger.boots.drain(worker.boot_id);
-    expect(await reason()).toBe("no_worker");
+    expect(await reason()).toBe("draining");
     await f.ledger.tasks.cancel(delivery);
   });
 });

@@ -253,10 +253,11 @@ describe("retention", () => {
     const three = await f.accept();
 
     expect(await f.redis.pttl(`${f.root}:index:default`)).toBe(-1);
-    const listed = (await f.ledger.tasks.list("default", 10)).map(({ task_id }) => task_id);
-    expect(listed).toEqual([three.task_id, two.task_id]);
+    const ids = async (workspace_id: string, limit: number) =>
+      (await f.ledger.tasks.list({ workspace_id, cursor: null, limit })).tasks.map(({ task_id }) => task_id);
+    expect(await ids("default", 10)).toEqual([three.task_id, two.task_id]);
     expect(await f.redis.zscore(`${f.root}:index:default`, one.task_id)).toBeNull();
-    expect(await f.ledger.tasks.list("default", 1)).toHaveLength(1);
-    expect(await f.ledger.tasks.list("other", 10)).toEqual([]);
+    expect(await ids("default", 1)).toHaveLength(1);
+    expect(await ids("other", 10)).toEqual([]);
   });
 });

@@ -1,76 +1,14 @@
 /** What the ledger should answer, told a second time and simply: records in memory, no Redis, no sums kept. */
-import type { HostId, OwnerToken, SandboxId, ScopeKind, TaskName } from "@holdfast/contract";
-import { type AdmitCall, type Grant, LOST_TAIL_MS } from "@holdfast/ledger";
-import { LEASE_MS, type Worker } from "./ledger-fixture.js";
+import type { HostId, OwnerToken, SandboxId, ScopeKind } from "@holdfast/contract";
+import { LOST_TAIL_MS } from "@holdfast/ledger";
+import { LEASE_MS } from "./ledger-fixture.js";
+import type { ModelBoot, ModelGrant, ModelHost, ModelTask, SentAdmit } from "./ledger-model-records.js";
 
-export interface ModelHost {
-  readonly host_id: HostId;
-  readonly slots: number;
-  readonly cpu_milli: number;
-  healthy: boolean;
-  draining: boolean;
-}
-
-export interface ModelBoot {
-  readonly worker: Worker;
-  readonly host: ModelHost;
-  state: "LIVE" | "DRAINING" | "DEAD";
-  lease_ends_ms: number;
-  counter: number;
-  readonly missed: Map<string, number>;
-  dead_ms: number;
-  /** Not heard since a crash: past its own lease, so that it takes nothing before its next beat. */
-  silent: boolean;
-  /** What it said last of strangers: null where it has not looked in this life. */
-  look: { readonly run: number; readonly unknown: readonly SandboxId[]; readonly strangers: number } | null;
-}
-
-export interface ModelGrant {
-  readonly grant: Grant;
-  readonly boot: ModelBoot;
-  readonly task: ModelTask;
-  open: boolean;
-  active: boolean;
-  gave_back: "requeued" | "settled" | null;
-}
-
-export interface ModelTask {
-  readonly name: TaskName;
-  readonly member: string;
-  readonly cpu_milli: number;
-  readonly attempts_max: number;
-  readonly accepted_ms: number;
-  status: string;
-  delivery: number;
-  attempt: number;
-  counted: number;
-  hand_backs: number;
-  cancelled: boolean;
-  /** A caller was told that it is cancelled for good. */
-  told_cancelled: boolean;
-  held: boolean;
-  wait_scope: ScopeKind | null;
-  /** The boot whose own queue its delivery was sent to. */
-  route: ModelBoot | null;
-  moved: { readonly by: OwnerToken; readonly as: number } | null;
-  deadline_ms: number;
-  sequence: number;
-  started: number;
-  current: ModelGrant | null;
-  ended_by: ModelGrant | null;
-  record: string | null;
-}
+export type * from "./ledger-model-records.js";
 
 export const QUEUE_TIMEOUT_MS = 60_000;
 export const LIMITED_WORKSPACE = { id: "w1", slots: 2 } as const;
 export const FLEET_SLOTS = 3;
-
-/** An admit as it was sent: a copy of it may come at any time. */
-export interface SentAdmit {
-  readonly call: AdmitCall;
-  readonly member: string;
-  readonly boot: ModelBoot;
-}
 
 /** What a crash takes nothing of: what workers and engines know. */
 export class World {
@@ -156,27 +94,40 @@ export class Model {
       .toSorted((left, right) => (before(left, right) ? -1 : 1));
   }
 
-  denied(task: ModelTask, host: ModelHost): ScopeKind | null {
+  /** Those ahead of the task in the workspace's list or the fleet's, oldest first, whether or not it waits there. */
+  olderIn(list: "workspace" | "fleet", task: ModelTask): ModelTask[] {
     const { workspace_id } = task.name;
-    if (!task.held) {
-      const ahead = this.older(
-        task,
-        (other) => other.wait_scope === "workspace" && other.name.workspace_id === workspace_id,
-      );
-      const room = workspace_id !== LIMITED_WORKSPACE.id || this.taken("workspace", workspace_id).slots < 2;
-      if (ahead.length > 0 || !room) return "workspace";
-      if (this.taken("fleet", "").slots >= FLEET_SLOTS) return "fleet";
-    }
-    return this.deniedByHost(task, host);
+    if (list === "fleet") return this.older(task, (other) => other.wait_scope !== "workspace");
+    return this.older(task, (other) => other.wait_scope === "workspace" && other.name.workspace_id === workspace_id);
+  }
+
+  denied(task: ModelTask, host: ModelHost): ScopeKind | null {
+    return this.deniedByShared(task) ?? this.deniedByHost(task, host);
+  }
+
+  deniedByShared(task: ModelTask): "workspace" | "fleet" | null {
+    const { workspace_id } = task.name;
+    if (task.held) return null;
+    const room = workspace_id !== LIMITED_WORKSPACE.id || this.taken("workspace", workspace_id).slots < 2;
+    if (this.olderIn("workspace", task).length > 0 || !room) return "workspace";
+    return this.taken("fleet", "").slots >= FLEET_SLOTS ? "fleet" : null;
   }
 
   /** Every way in which a host, or an older waiter for it, keeps a task out. */
   private deniedByHost(task: ModelTask, host: ModelHost): ScopeKind | null {
-    if (!host.healthy || task.cpu_milli > host.cpu_milli) return "host";
+    if (!host.healthy || task.cpu_milli > host.cpu_milli || this.isFull(host, task)) return "host";
+    return this.overtaken(task, host)?.wait_scope ?? null;
+  }
+
+  isFull(host: ModelHost, task: ModelTask): boolean {
     const taken = this.taken("host", host.host_id);
-    if (taken.slots + 1 > host.slots || taken.cpu_milli + task.cpu_milli > host.cpu_milli) return "host";
-    const ahead = this.older(task, (other) => other.wait_scope !== "workspace");
-    return ahead.find((other) => other.wait_scope === "fleet" || other.cpu_milli <= host.cpu_milli)?.wait_scope ?? null;
+    return taken.slots + 1 > host.slots || taken.cpu_milli + task.cpu_milli > host.cpu_milli;
+  }
+
+  /** The older waiter that the room of this host is kept for. */
+  overtaken(task: ModelTask, host: ModelHost): ModelTask | undefined {
+    const ahead = this.olderIn("fleet", task);
+    return ahead.find((other) => other.wait_scope === "fleet" || other.cpu_milli <= host.cpu_milli);
   }
 
   private roomAt(task: ModelTask, host: ModelHost): { boot: ModelBoot; slots: number } | null {

@@ -4,6 +4,7 @@ import type fc from "fast-check";
 import { expect } from "vitest";
 import type { LedgerFixture } from "./ledger-fixture.js";
 import type { Model, ModelBoot, ModelTask } from "./ledger-model.js";
+import { expectStatus } from "./ledger-status-model.js";
 
 export type Move = fc.AsyncCommand<Model, LedgerFixture>;
 type Act = (model: Model, f: LedgerFixture) => Promise<ModelTask | undefined>;
@@ -47,6 +48,7 @@ async function expectSound(model: Model, f: LedgerFixture, task: ModelTask | und
   expect(events.findIndex(({ kind }) => kind === "task_finished") + 1).toBe(task.record === null ? 0 : task.sequence);
   const view = await f.ledger.tasks.view(task.name);
   expect(view).toMatchObject({ status: task.status, attempt: task.attempt, delivery: task.delivery });
+  await expectStatus(model, f, task);
   if (task.record === null) return;
   const record = JSON.stringify(view?.outcome);
   if (task.record !== "") expect(record).toBe(task.record);

@@ -16,6 +16,7 @@ import * as losses from "./ledger-loss-moves.js";
 import type { Model } from "./ledger-model.js";
 import { answers, tick } from "./ledger-move.js";
 import * as moves from "./ledger-moves.js";
+import { told } from "./ledger-status-model.js";
 
 const RUNS_USUAL = 60;
 const RUNS = Number(process.env["HOLDFAST_PROPERTY_RUNS"] ?? RUNS_USUAL);
@@ -212,5 +213,11 @@ describe("the scripts under random moves", () => {
     ];
     const usual = SEED === SEED_USUAL && RUNS >= RUNS_USUAL;
     expect(wanted.filter((answer) => usual && !answers.has(answer))).toEqual([]);
+    const states = [
+      ...["queued", "parked", "sent_to_boot", "creating", "running", "recovering", "cleanup_pending", "ended"],
+      ...["room", "full", "kept_for_older", "draining", "no_worker", "engine_unavailable", "grants_closed"],
+      ...["too_small", "place 1", "place 2"],
+    ];
+    expect(states.filter((state) => usual && !told.has(state))).toEqual([]);
   });
 });

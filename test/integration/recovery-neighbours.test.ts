@@ -26,7 +26,7 @@ it("two workers of one host never use more than its slots, and both work (C1)", 
     seen.containers = Math.max(seen.containers, alive.length);
     for (const { labels } of alive) seen.boots.add(labels["holdfast.boot"] ?? "");
     seen.reserved = Math.max(seen.reserved, await bench.reserved());
-    return (await bench.client.list()).every(({ status }) => status === "SUCCEEDED");
+    return (await bench.client.list()).tasks.every(({ status }) => status === "SUCCEEDED");
   };
 
   await waitFor(look, { bound_ms: 60_000, what: "all tasks have succeeded" });

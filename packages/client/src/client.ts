@@ -13,11 +13,11 @@ import { boundedCall, openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { awaitOutcome, type OutcomeOptions } from "./await-outcome.js";
 import { type Cancelled, cancelTask } from "./cancel.js";
 import { setDraining } from "./drain.js";
+import { listTasks, type TaskFilter, type TaskList } from "./list-tasks.js";
 import { type Submitted, submitTask } from "./submit.js";
 import { nameOf, type TaskRef, workspaceOf } from "./task-names.js";
 
 const DEFAULT_FAIL_FAST_MS = 4_000;
-const DEFAULT_LIST_LIMIT = 50;
 
 export interface ClientOptions {
   readonly redis_url: string;
@@ -35,10 +35,8 @@ export interface EventOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface ListOptions {
+export interface ListOptions extends TaskFilter {
   readonly workspace_id?: string;
-  /** Default 50. */
-  readonly limit?: number;
 }
 
 /**
@@ -57,6 +55,7 @@ export interface HoldfastClient {
   outcome(task: TaskRef, options?: { readonly signal?: AbortSignal }): Promise<Outcome>;
   /** Null where the task has not ended within `wait_ms`. */
   outcome(task: TaskRef, options: OutcomeOptions): Promise<Outcome | null>;
+  /** Where the task stands; while it waits, why: whose limit, its place, and what each host lacks. */
   status(task: TaskRef): Promise<TaskView>;
   /**
    * The task's events after `after`, to its terminal one. Survives reconnects; `sequence` of the last event is the
@@ -65,8 +64,8 @@ export interface HoldfastClient {
   events(task: TaskRef, options?: EventOptions): AsyncIterable<StreamItem>;
   /** `cancelled` is final; `requested` means that the worker is told and the outcome follows. Safe to repeat. */
   cancel(task: TaskRef): Promise<Cancelled>;
-  /** Newest first. */
-  list(options?: ListOptions): Promise<TaskView[]>;
+  /** Newest first, through all records of the workspace until `limit` match. */
+  list(options?: ListOptions): Promise<TaskList>;
   hosts(): Promise<HostView[]>;
   sandboxes(): Promise<SandboxView[]>;
   /**
@@ -117,17 +116,15 @@ function clientOver({ ledger, queue, fail_fast_ms }: ClientDeps): HoldfastClient
     outcome: outcome as HoldfastClient["outcome"],
     status: async (task) => {
       const name = nameOf(task);
-      const view = await boundedCall(fail_fast_ms, () => tasks.view(name));
+      const view = await boundedCall(fail_fast_ms, () => tasks.status(name));
       if (!view) throw new HoldfastError("TASK_NOT_FOUND");
       return view;
     },
     events: (task, { after = 0, signal } = {}) =>
       events.follow(nameOf(task), { after, ...(signal === undefined ? {} : { signal }) }),
     cancel: async (task) => cancelTask({ tasks, queue, fail_fast_ms }, nameOf(task)),
-    list: async ({ workspace_id, limit = DEFAULT_LIST_LIMIT } = {}) => {
-      const workspace = workspaceOf(workspace_id);
-      return boundedCall(fail_fast_ms, () => tasks.list(workspace, limit));
-    },
+    list: async ({ workspace_id, ...filter } = {}) =>
+      listTasks({ tasks, fail_fast_ms }, workspaceOf(workspace_id), filter),
     hosts: () => boundedCall(fail_fast_ms, () => hosts.list()),
     sandboxes: () => boundedCall(fail_fast_ms, () => hosts.sandboxes()),
     drain: (host_id) => setDraining({ hosts, queue, fail_fast_ms }, host_id, true),

@@ -1,39 +1,36 @@
-/** Views of tasks in progress, hosts, boots and sandboxes, as status commands and pages show them. */
+/** Views of tasks, hosts, boots and sandboxes, as status commands and pages show them. */
 import { z } from "zod";
 import { bootIdSchema, fleetIdSchema, hostIdSchema, sandboxIdSchema, taskIdSchema, workspaceIdSchema } from "./ids.js";
 import { outcomeSchema, taskStatusSchema } from "./outcome.js";
 import { amountSchema } from "./resources.js";
-
-export const SCOPE_KINDS = ["host", "workspace", "fleet"] as const;
-export type ScopeKind = (typeof SCOPE_KINDS)[number];
-
-/** Why a task is not running yet. */
-export const WAIT_REASONS = [
-  "queued",
-  "no_worker",
-  "engine_unavailable",
-  "host_full",
-  "workspace_full",
-  "fleet_full",
-  "grants_closed",
-  "requeued",
-] as const;
-export const waitReasonSchema = z.enum(WAIT_REASONS);
-export type WaitReason = z.infer<typeof waitReasonSchema>;
+import { TASK_PHASES, waitDetailsSchema, waitReasonSchema } from "./waiting.js";
 
 export const taskViewSchema = z.object({
   workspace_id: workspaceIdSchema,
   task_id: taskIdSchema,
   status: taskStatusSchema,
+  phase: z.enum(TASK_PHASES),
   attempt: z.int(),
   delivery: z.int(),
   image: z.string(),
   cancel_requested: z.boolean(),
   accepted_at_ms: z.int(),
-  /** Set while PENDING. */
-  waiting: z.object({ reason: waitReasonSchema, message: z.string(), since_ms: z.int() }).nullable(),
+  ended_at_ms: z.int().nullable(),
+  /** Set while PENDING; `details` where one task was asked for. */
+  waiting: z
+    .object({
+      reason: waitReasonSchema,
+      message: z.string(),
+      since_ms: z.int(),
+      details: waitDetailsSchema.nullable(),
+    })
+    .nullable(),
   /** Set while RUNNING. */
   host_id: hostIdSchema.nullable(),
+  /** Attempts that were given back: `<attempt>: <reason> on <host>`, by `; `. */
+  given_back: z.string().nullable(),
+  /** A sandbox of the task that nobody runs in any more still holds capacity. */
+  cleanup_pending: z.boolean(),
   events: z.int(),
   /** Without output text. */
   outcome: outcomeSchema.nullable(),

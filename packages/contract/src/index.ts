@@ -11,3 +11,4 @@ export * from "./request.js";
 export * from "./resources.js";
 export { byteLength, clip } from "./text.js";
 export * from "./times.js";
+export * from "./waiting.js";

@@ -19,6 +19,7 @@ import type {
   TaskEvent,
   TaskName,
   TaskRequest,
+  TaskStatus,
   TaskView,
   WaitReason,
 } from "@holdfast/contract";
@@ -98,6 +99,29 @@ export interface Origin {
   readonly job_id: string | null;
 }
 
+export interface TaskQuery {
+  readonly workspace_id: string;
+  /** Null from the newest. */
+  readonly cursor: string | null;
+  /** Most to show. */
+  readonly limit: number;
+  /** None: any. */
+  readonly statuses?: readonly TaskStatus[];
+  /** With its tag, or without for every tag. */
+  readonly image?: string;
+  /** Since it was accepted. */
+  readonly age_ms_max?: number;
+}
+
+export interface TaskPage {
+  readonly tasks: readonly TaskView[];
+  readonly looked_at: number;
+  /** When the oldest that was looked at was accepted; null where there was none. */
+  readonly oldest_at_ms: number | null;
+  /** Null where nothing older is left. */
+  readonly cursor: string | null;
+}
+
 export interface TaskStore {
   /** `request.task_id` must be set. */
   accept(request: TaskRequest, origin: Origin): Promise<AcceptReply>;
@@ -122,10 +146,12 @@ export interface TaskStore {
     job_id: string,
   ): Promise<{ kind: "waiting" } | { kind: "done"; outcome: Outcome } | { kind: "unknown" }>;
   view(name: TaskName): Promise<TaskView | null>;
+  /** The view with the details of why it waits: dearer, for one task that somebody asked for. */
+  status(name: TaskName): Promise<TaskView | null>;
   /** With output text where it is still retained. Null where unknown or not terminal. */
   outcome(name: TaskName): Promise<Outcome | null>;
-  /** Newest first. */
-  list(workspace_id: string, limit: number): Promise<TaskView[]>;
+  /** Newest first. One bounded step: go on with the cursor until it is null. */
+  list(query: TaskQuery): Promise<TaskPage>;
   /** PENDING tasks whose delivery should be looked at again; each is then not due for a while. */
   dueForHealing(limit: number): Promise<Delivery[]>;
   /** Counts a new delivery if `seen` is still the current one and the task is PENDING. */

@@ -9,13 +9,10 @@ import {
   type Outcome,
   outcomeSchema,
   type TaskName,
-  type TaskView,
   taskIdSchema,
-  taskViewSchema,
   workspaceIdSchema,
 } from "@holdfast/contract";
 import type { Delivery, Promotion } from "./ledger.js";
-import { waitMessage } from "./wait-message.js";
 
 export type Reply = string | number | null | readonly Reply[];
 
@@ -89,24 +86,4 @@ export function amountOf(reply: Reply | undefined): Amount {
 
 export function amountText(amount: Amount): string {
   return AMOUNT_KEYS.map((key) => amount[key]).join(",");
-}
-
-export function viewOf(reply: Reply | undefined): TaskView {
-  const [workspace, task, status, attempt, delivery, image, cancel, accepted, reason, since, host, events, outcome] =
-    list(reply);
-  const waiting = text(reason) === "" ? null : { reason, message: waitMessage(text(reason)), since_ms: whole(since) };
-  return taskViewSchema.parse({
-    workspace_id: workspace,
-    task_id: task,
-    status,
-    attempt: whole(attempt),
-    delivery: whole(delivery),
-    image,
-    cancel_requested: cancel === "1",
-    accepted_at_ms: whole(accepted),
-    waiting,
-    host_id: host === "" ? null : host,
-    events: whole(events),
-    outcome: outcome === "" ? null : outcomeOf(outcome),
-  });
 }

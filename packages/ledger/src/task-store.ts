@@ -34,21 +34,10 @@ import type {
   SettleReply,
   TaskStore,
 } from "./ledger.js";
-import {
-  deliveryOf,
-  list,
-  nameOf,
-  outcomeOf,
-  promotionsOf,
-  type Reply,
-  tagOf,
-  text,
-  viewOf,
-  whole,
-} from "./replies.js";
+import { deliveryOf, list, nameOf, outcomeOf, promotionsOf, type Reply, tagOf, text, whole } from "./replies.js";
 import * as failures from "./task-failures.js";
+import { listTasks, statusOf, viewOf } from "./task-views.js";
 
-const LIST_MAX = 1_000;
 const DUE_MAX = 1_000;
 
 export function createTaskStore(caller: Caller): TaskStore {
@@ -82,15 +71,15 @@ export function createTaskStore(caller: Caller): TaskStore {
       return kind === "done" ? { kind, outcome: outcomeOf(reply[1]) } : { kind };
     },
     view: async (name) => {
-      const [view] = list(await run("task-view", name, 1));
+      const [view] = list(await run("task-view", name));
       return view === undefined ? null : viewOf(view);
     },
+    status: async (name) => statusOf(await run("task-status", name)),
     outcome: async (name) => {
       const [record, output] = list(await run("task-outcome", name));
       return record === undefined ? null : withText(outcomeOf(record), text(output));
     },
-    list: async (workspace_id, limit) =>
-      list(await caller.run("task-view", [idPart(workspace_id), "", between(1, limit, LIST_MAX)])).map(viewOf),
+    list: (query) => listTasks(caller, query),
     dueForHealing: async (limit) =>
       list(await caller.run("task-heal", [between(1, limit, DUE_MAX)])).map((entry) => {
         const [workspace, task, ...delivery] = list(entry);

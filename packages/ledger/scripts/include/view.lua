@@ -1,28 +1,24 @@
 -- A task as status commands show it, and why it waits. Reads only.
---- @include "boots"
-local function wait_reason(task)
-  local served, healthy, open = false, false, false
-  for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
-    if offers(host, task) and takes_tasks(host) then
-      served = true
-      healthy = healthy or engine_healthy(host)
-      open = open or (engine_healthy(host) and not shows_strangers(host))
-    end
+--- @include "routes"
+--- @include "wait-reason"
+local function phase_of(task)
+  if task.status == 'PENDING' then
+    if task.wait_scope then return 'parked' end
+    return boot_of_queue(task.queue) and 'sent_to_boot' or 'queued'
   end
-  if not served then return 'no_worker' end
-  if not healthy then return 'engine_unavailable' end
-  if not open or now_ms < tonumber(redis.call('HGET', key.fleet, 'grants_open_at_ms') or '0') then
-    return 'grants_closed'
+  if task.status == 'RUNNING' then
+    if redis.call('HGET', key.boot(task.boot), 'state') == 'DEAD' then return 'recovering' end
+    return redis.call('HGET', key.reservation(task.token), 'state') == 'active' and 'running' or 'creating'
   end
-  if task.wait_scope then return task.wait_scope .. '_full' end
-  return tonumber(task.attempt) > 0 and 'requeued' or 'queued'
+  return tonumber(task.open) > 0 and 'cleanup_pending' or 'ended'
 end
 
 local function view_of(task)
-  local pending = task.status == 'PENDING'
+  local pending, runs = task.status == 'PENDING', task.status == 'RUNNING'
   return {
-    task.workspace, task.id, task.status, task.attempt, task.delivery, task.image, task.cancel, task.accepted_ms,
-    pending and wait_reason(task) or '', task.wait_since_ms or task.pending_since_ms,
-    task.status == 'RUNNING' and task.host or '', task.sequence, task.outcome or '',
+    task.workspace, task.id, task.status, phase_of(task), task.attempt, task.delivery, task.image, task.cancel,
+    task.accepted_ms, task.ended_ms or '', pending and wait_reason(task) or '',
+    task.wait_since_ms or task.pending_since_ms, runs and task.host or '', task.reasons or '',
+    not runs and tonumber(task.open) > 0 and '1' or '0', task.sequence, task.outcome or '',
   }
 end

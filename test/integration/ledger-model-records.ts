@@ -1,0 +1,69 @@
+/** The records of the model: what the ledger should know of hosts, boots, grants and tasks. */
+import type { HostId, OwnerToken, SandboxId, ScopeKind, TaskName } from "@holdfast/contract";
+import type { AdmitCall, Grant } from "@holdfast/ledger";
+import type { Worker } from "./ledger-fixture.js";
+
+export interface ModelHost {
+  readonly host_id: HostId;
+  readonly slots: number;
+  readonly cpu_milli: number;
+  healthy: boolean;
+  draining: boolean;
+}
+
+export interface ModelBoot {
+  readonly worker: Worker;
+  readonly host: ModelHost;
+  state: "LIVE" | "DRAINING" | "DEAD";
+  lease_ends_ms: number;
+  counter: number;
+  readonly missed: Map<string, number>;
+  dead_ms: number;
+  /** Not heard since a crash: past its own lease, so that it takes nothing before its next beat. */
+  silent: boolean;
+  /** What it said last of strangers: null where it has not looked in this life. */
+  look: { readonly run: number; readonly unknown: readonly SandboxId[]; readonly strangers: number } | null;
+}
+
+export interface ModelGrant {
+  readonly grant: Grant;
+  readonly boot: ModelBoot;
+  readonly task: ModelTask;
+  open: boolean;
+  active: boolean;
+  gave_back: "requeued" | "settled" | null;
+}
+
+export interface ModelTask {
+  readonly name: TaskName;
+  readonly member: string;
+  readonly cpu_milli: number;
+  readonly attempts_max: number;
+  readonly accepted_ms: number;
+  status: string;
+  delivery: number;
+  attempt: number;
+  counted: number;
+  hand_backs: number;
+  cancelled: boolean;
+  /** A caller was told that it is cancelled for good. */
+  told_cancelled: boolean;
+  held: boolean;
+  wait_scope: ScopeKind | null;
+  /** The boot whose own queue its delivery was sent to. */
+  route: ModelBoot | null;
+  moved: { readonly by: OwnerToken; readonly as: number } | null;
+  deadline_ms: number;
+  sequence: number;
+  started: number;
+  current: ModelGrant | null;
+  ended_by: ModelGrant | null;
+  record: string | null;
+}
+
+/** An admit as it was sent: a copy of it may come at any time. */
+export interface SentAdmit {
+  readonly call: AdmitCall;
+  readonly member: string;
+  readonly boot: ModelBoot;
+}
