@@ -138,7 +138,8 @@ describe("a parked job", () => {
     await board.add("plain", { image: "shell:1" }, { jobId: "new_plain" });
     await opened.queue.deliver(deliveryOf("new_ours"));
 
-    await opened.queue.promote([deliveryOf("old_1"), deliveryOf("old_2"), deliveryOf("old_3")]);
+    const woken = await opened.queue.promote([deliveryOf("old_1"), deliveryOf("old_2"), deliveryOf("old_3")]);
+    expect(woken).toBe(3);
     handled.seen.length = 0;
     handled.consumer.setSlots(1);
     await handled.seenAtLeast(5);
@@ -199,8 +200,9 @@ describe("a parked job", () => {
     handled.consumer.setSlots(1);
     await handled.seenAtLeast(2);
 
-    await opened.queue.promote(["gone", "active", "finished", "new_2"].map((task) => deliveryOf(task)));
+    const woken = await opened.queue.promote(["gone", "active", "finished", "new_2"].map((task) => deliveryOf(task)));
 
+    expect(woken).toBe(0);
     expect(await opened.queue.counts(SHARED_QUEUE)).toEqual({ waiting: 2, active: 1, parked: 0 });
     held.open();
     await handled.seenAtLeast(4);

@@ -6,10 +6,15 @@ export interface WorkerMetrics {
   readonly task_seconds: Histogram;
   readonly queue_wait_seconds: Histogram;
   readonly setup_seconds: Histogram;
+  readonly run_seconds: Histogram;
+  readonly settle_seconds: Histogram;
   readonly cleanup_seconds: Histogram;
   readonly requeued_total: Counter;
   readonly abandoned_total: Counter;
   readonly admits_total: Counter;
+  readonly parks_total: Counter;
+  readonly promotions_total: Counter;
+  readonly fenced_calls_total: Counter;
   readonly slots: Gauge;
   readonly sandboxes: Gauge;
   readonly output_bytes_total: Counter;
@@ -27,21 +32,32 @@ export interface WorkerMetrics {
   readonly consumer_rebuilds_total: Counter;
 }
 
+/** What the platform does: its goals lie between 5 ms and a second, its deadlines at 30 and 60 s. */
+const SHORT = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120];
+/** What the work decides: up to the longest time limit, a day. */
+const LONG = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400];
+
 export function createWorkerMetrics(metrics: Metrics): WorkerMetrics {
   const counter = (name: string, help: string, ...labels: string[]): Counter =>
     metrics.counter({ name: `holdfast_${name}`, help, labels });
   const gauge = (name: string, help: string, ...labels: string[]): Gauge =>
     metrics.gauge({ name: `holdfast_${name}`, help, labels });
-  const histogram = (name: string, help: string): Histogram => metrics.histogram({ name: `holdfast_${name}`, help });
+  const histogram = (name: string, help: string, buckets: readonly number[]): Histogram =>
+    metrics.histogram({ name: `holdfast_${name}`, help, buckets });
   return {
     tasks_total: counter("tasks_total", "Tasks settled by this worker.", "status", "fault"),
-    task_seconds: histogram("task_seconds", "From grant to settle of one attempt."),
-    queue_wait_seconds: histogram("queue_wait_seconds", "From accept to grant."),
-    setup_seconds: histogram("setup_seconds", "From grant to the command's start."),
-    cleanup_seconds: histogram("cleanup_seconds", "From settle to the answered release."),
+    task_seconds: histogram("task_seconds", "From grant to settle of one attempt.", LONG),
+    queue_wait_seconds: histogram("queue_wait_seconds", "From accept to grant.", LONG),
+    setup_seconds: histogram("setup_seconds", "From grant to the command's start.", SHORT),
+    run_seconds: histogram("run_seconds", "From the command's start to its end.", LONG),
+    settle_seconds: histogram("settle_seconds", "From the command's end to the answered settle.", SHORT),
+    cleanup_seconds: histogram("cleanup_seconds", "From settle to the answered release.", SHORT),
     requeued_total: counter("requeued_total", "Attempts handed back.", "reason"),
     abandoned_total: counter("abandoned_total", "Runs ended unsettled."),
     admits_total: counter("admits_total", "Answers of admit.", "answer"),
+    parks_total: counter("parks_total", "Deliveries that admit parked for want of room.", "scope"),
+    promotions_total: counter("promotions_total", "Waiters and followers that this worker woke.", "woken_by"),
+    fenced_calls_total: counter("fenced_calls_total", "Calls that the ledger refused for good.", "call"),
     slots: gauge("slots", "Slots of this worker by state.", "state"),
     sandboxes: gauge("sandboxes", "Sandboxes of this worker by state.", "state"),
     output_bytes_total: counter("output_bytes_total", "Output taken from commands.", "stream"),

@@ -130,7 +130,7 @@ function tasksOf(given: Given, asked: string[], outcomes: Outcome[]): TaskRunDep
     settle: async (_: Grant, outcome: Outcome) => {
       if (refuses("settle")) return { kind: "fenced" };
       outcomes.push(outcome);
-      return { kind: "settled", promotions: [] };
+      return { kind: "settled", promotions: [{ ...GRANT, queue: "tasks", job_id: "other" }] };
     },
     requeue: async (_: Grant, reason: string, counted: boolean) => {
       asked.push(`requeue ${reason} ${counted ? "counted" : "uncounted"}`);
@@ -170,17 +170,18 @@ export function setup(given: Given = {}) {
     const failure = { error, hand_back: given.reply === "hand_back", tries: 3, cleanup: sandbox.destroy() };
     return { kind: "failed", failure };
   };
+  const registry = createMetrics();
   const deps: TaskRunDeps = {
     tasks: tasksOf(given, asked, outcomes),
     lease,
-    metrics: createWorkerMetrics(createMetrics()),
+    metrics: createWorkerMetrics(registry),
     pokeBeat: beat,
     doubtEngine: () => void asked.push("doubt"),
     logger: silentLogger(),
-    queue: { deliver: async () => void asked.push("deliver"), promote: async () => {} },
+    queue: { deliver: async () => void asked.push("deliver"), promote: async (promotions) => promotions.length },
     engine: { create, ping: async () => true },
     given_up: new Promise(() => {}),
   };
   const run = startTaskRun(deps, { grant: GRANT, request, orders, granted_at_ms: performance.now() });
-  return { ...step, asked, lease, orders, outcomes, run };
+  return { ...step, asked, lease, orders, outcomes, registry, run };
 }

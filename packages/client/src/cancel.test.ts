@@ -8,14 +8,14 @@ const outcome = { status: "CANCELLED" } as Outcome;
 const follower: Promotion = { ...name, queue: "tasks", job_id: "41" };
 const own: Promotion = { ...name, queue: "tasks", job_id: "default.task_1.3" };
 
-function setup(reply: CancelReply, promote: CancelDeps["queue"]["promote"] = async () => {}) {
+function setup(reply: CancelReply, promote: CancelDeps["queue"]["promote"] = async () => 0) {
   const promoted: string[] = [];
   const deps: CancelDeps = {
     tasks: { cancel: async () => reply },
     queue: {
       promote: async (promotions) => {
         promoted.push(...promotions.map(({ job_id }) => job_id));
-        await promote(promotions);
+        return promote(promotions);
       },
     },
     fail_fast_ms: 1_000,

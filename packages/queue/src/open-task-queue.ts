@@ -37,10 +37,12 @@ export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
   }
 
   /** Backwards, since each takes the head: the first named ends ahead. */
-  async function promote(promotions: readonly Promotion[]): Promise<void> {
+  async function promote(promotions: readonly Promotion[]): Promise<number> {
+    let woken = 0;
     for (const promotion of promotions.toReversed()) {
-      await promoteJob(connection, queues.get(promotion.queue), promotion.job_id);
+      if (await promoteJob(connection, queues.get(promotion.queue), promotion.job_id)) woken += 1;
     }
+    return woken;
   }
 
   return {
@@ -120,13 +122,14 @@ function openQueues(connection: QueueConnection, prefix: string): OpenQueues {
 
 /**
  * BullMQ puts a promoted job behind all that wait; a change of priority with `lifo` moves it to their head.
- * A worker that fetches it between the two only has its stored priority set again.
+ * A worker that fetches it between the two only has its stored priority set again. True where the job slept.
  */
-async function promoteJob(connection: QueueConnection, queue: Queue, jobId: string): Promise<void> {
+async function promoteJob(connection: QueueConnection, queue: Queue, jobId: string): Promise<boolean> {
   const backend = queue.getBackend();
-  const woken = await replyOf(backend.promote(jobId));
-  if (woken === NOT_DELAYED && !(await waitsAgain(connection, queue, jobId))) return;
+  const reply = await replyOf(backend.promote(jobId));
+  if (reply === NOT_DELAYED && !(await waitsAgain(connection, queue, jobId))) return false;
   await replyOf(backend.changePriority(jobId, 0, true));
+  return reply === 0;
 }
 
 /** Fetched before and not finished. Read from the job's own hash: the lists may be long. */

@@ -76,9 +76,9 @@ export interface TaskQueue {
   deliver(delivery: Delivery): Promise<void>;
   /**
    * Wakes parked jobs ahead of new ones, the first named first. One that woke by itself and waits again is moved
-   * ahead likewise; any other job is left alone.
+   * ahead likewise; any other job is left alone. Answers how many it woke.
    */
-  promote(promotions: readonly Promotion[]): Promise<void>;
+  promote(promotions: readonly Promotion[]): Promise<number>;
   state(queue: string, job_id: string): Promise<JobState>;
   counts(queue: string): Promise<QueueCounts>;
   consume(options: ConsumeOptions): Promise<Consumer>;

@@ -18,7 +18,7 @@ function setup(look: () => Promise<readonly BootSight[]>, reply: BuryReply = { k
     return reply;
   };
   const boots = { look: async () => [...(await look())], bury };
-  const queue = { promote: async (promotions: readonly unknown[]) => void promoted.push(...promotions) };
+  const queue = { promote: async (promotions: readonly unknown[]) => promoted.push(...promotions) };
   const boot = bootStateOf({ boots, queue, clock });
   boot.lease.renewed(boot.lease.now(), TIMES.boot_lease_ms);
   const duty = bootWatchDuty(boot);

@@ -3,6 +3,7 @@ import type { Duty } from "@holdfast/chassis";
 import { TIMES } from "@holdfast/contract";
 import { healDelivery } from "@holdfast/queue";
 import type { BootState } from "../boot/boot-state.js";
+import { passOn } from "../run/task-run.js";
 
 const BATCH_MAX = 100;
 
@@ -36,7 +37,7 @@ export function queueTimeoutsDuty(boot: BootState): Duty {
       if (!boot.lease.mayAct()) return {};
       const { ended, promotions } = await boot.ledger.tasks.expireQueued(BATCH_MAX);
       for (const name of ended) boot.logger.info("task_queue_timeout", { ...name });
-      if (promotions.length > 0) await boot.queue.promote(promotions);
+      await passOn(boot, promotions);
       return { ended: ended.length };
     },
   };
@@ -50,8 +51,9 @@ export function waitingHeadsDuty(boot: BootState): Duty {
     runOnce: async () => {
       if (!boot.lease.mayAct()) return {};
       const heads = await boot.ledger.tasks.headsWithRoom();
-      if (heads.length > 0) await boot.queue.promote(heads);
-      return { promoted: heads.length };
+      const promoted = heads.length > 0 ? await boot.queue.promote(heads) : 0;
+      boot.metrics.promotions_total.add(promoted, { woken_by: "duty" });
+      return { heads: heads.length, promoted };
     },
   };
 }

@@ -43,7 +43,10 @@ function setup({ host_id, reserved = ["sbx_1"], found = [] }: Given) {
     hosts: { sandboxes: async () => sandboxes },
     queue: {
       deliver: async () => say("deliver"),
-      promote: async (promotions: readonly Promotion[]) => promotions.length > 0 && say("promote"),
+      promote: async (promotions: readonly Promotion[]) => {
+        say("promote");
+        return promotions.length;
+      },
       removeBootQueue: async () => say("remove queue"),
     },
     engine: {

@@ -137,6 +137,7 @@ async function denied(boot: BootState, name: TaskName, reply: Exclude<AdmitReply
     case "busy":
       return joined(boot, name);
     case "parked":
+      boot.metrics.parks_total.add(1, { scope: reply.scope });
       return { kind: "park", sleep_ms: TIMES.parked_sleep_ms };
     case "elsewhere":
       await passOn(boot, [], reply.delivery);

@@ -14,6 +14,8 @@ export interface CommandEnd {
   readonly exit: GuestExit | null;
   readonly tree: TreeReceipt | null;
   readonly run_ms: number;
+  /** Monotonic milliseconds at which it ended. */
+  readonly ended_ms: number;
   readonly output: OutputLog;
   /** What the outcome keeps, as far as it came. */
   kept(): { readonly stdout: StreamOutput; readonly stderr: StreamOutput };
@@ -30,7 +32,7 @@ function openOutput(deps: AttemptDeps, attempt: Attempt, sequence: number) {
   const keeps = { stdout: createOutputKeep(), stderr: createOutputKeep() };
   const log = createOutputLog({
     sequence,
-    append: (expected, bodies) => confirmed(deps, () => deps.tasks.append(attempt.grant, expected, bodies)),
+    append: (expected, bodies) => confirmed(deps, "append", () => deps.tasks.append(attempt.grant, expected, bodies)),
     mayAct: () => deps.lease.mayAct() && !attempt.orders.abandoned,
     whenMayAct: async () => (await deps.lease.whenMayAct()) && !attempt.orders.abandoned,
     onDropped: (bytes) => deps.metrics.output_dropped_bytes_total.add(bytes),
@@ -88,8 +90,10 @@ export async function runCommand(
     limit_ms: attempt.request.timeout_seconds * 1_000 + BACKSTOP_GRACE_MS,
     engineAnswers: () => deps.engine.ping(),
   });
-  const run_ms = Math.round(monotonicMs() - began_ms);
-  const end = { ending, run_ms, output: log, kept };
+  const ended_ms = monotonicMs();
+  const run_ms = Math.round(ended_ms - began_ms);
+  deps.metrics.run_seconds.observe((ended_ms - began_ms) / 1_000);
+  const end = { ending, run_ms, ended_ms, output: log, kept };
   if (ending.kind === "exit") return { ...end, exit: ending.exit, tree: ending.exit.tree };
   if (ending.kind === "cancel") return { ...end, ...(await killTree(sandbox, command)) };
   return { ...end, exit: null, tree: null };

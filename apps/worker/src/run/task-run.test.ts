@@ -14,6 +14,28 @@ describe("one attempt", () => {
     expect(asked).toEqual(["create", "assign", "writeFile", "activate", "exec", "settle", "destroy", "release"]);
   });
 
+  test("is measured in its parts: set-up, run, settle, and whom its end woke", async () => {
+    const { exited, gone, registry, run } = setup();
+    exited.resolve(EXIT);
+    gone.resolve();
+    await run.answer;
+    await run.released;
+
+    const text = await registry.text();
+    for (const part of ["setup", "run", "settle"]) expect(text).toContain(`holdfast_${part}_seconds_count 1\n`);
+    expect(text).toContain('holdfast_promotions_total{woken_by="event"} 1\n');
+  });
+
+  test("that never ran its command has no run to measure", async () => {
+    const { gone, registry, run } = setup({ reply: "failed" });
+    gone.resolve();
+    await run.answer;
+    await run.released;
+
+    const text = await registry.text();
+    for (const part of ["setup", "run", "settle"]) expect(text).toContain(`holdfast_${part}_seconds_count 0\n`);
+  });
+
   test("cancelled while its sandbox is being made: settled at once, and the sandbox cleaned up when it comes (T3, E1)", async () => {
     const { asked, created, gone, orders, run } = setup({ slow: true });
     orders.give({ kind: "cancel" });

@@ -37,13 +37,15 @@ export interface TaskRun {
 
 /** Wakes jobs and sends deliveries; what is lost here is found again by the duties. */
 export async function passOn(
-  deps: Pick<TaskRunDeps, "queue" | "logger">,
+  deps: Pick<TaskRunDeps, "queue" | "logger" | "metrics">,
   promotions: readonly Promotion[],
   delivery: Delivery | null = null,
 ): Promise<void> {
   try {
     if (delivery !== null) await deps.queue.deliver(delivery);
-    if (promotions.length > 0) await deps.queue.promote(promotions);
+    if (promotions.length === 0) return;
+    const woken = await deps.queue.promote(promotions);
+    deps.metrics.promotions_total.add(woken, { woken_by: "event" });
   } catch (error) {
     deps.logger.warn("queue_call_left_to_duties", { error });
   }
@@ -182,7 +184,11 @@ async function carryOut(
     case "settle": {
       const proven_gone = plan.destroy_first ? (await creation.destroy()).proven : false;
       const untold = (await command?.output.close()) ?? [];
-      return settle(deps, attempt, outcomeFor(attempt, ended, proven_gone), untold);
+      const answer = await settle(deps, attempt, outcomeFor(attempt, ended, proven_gone), untold);
+      if (answer.kind === "settled" && command !== null) {
+        deps.metrics.settle_seconds.observe((monotonicMs() - command.ended_ms) / 1_000);
+      }
+      return answer;
     }
   }
 }
