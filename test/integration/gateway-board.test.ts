@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createMetrics, silentLogger } from "@holdfast/chassis";
+import { type Ledger, openLedger } from "@holdfast/ledger";
+import { openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { Queue, Worker } from "bullmq";
 import type { FastifyInstance } from "fastify";
 import { Redis } from "ioredis";
@@ -28,12 +30,15 @@ const request = {
 const prefix = `t_${randomBytes(6).toString("hex")}`;
 let connection: Redis;
 let queue: Queue;
+let ledger: Ledger;
+let tasks: TaskQueue;
 let open: FastifyInstance;
 let locked: FastifyInstance;
 
 function serve(operator_password: string | undefined): FastifyInstance {
   const ready = async () => true;
-  const deps = { logger: silentLogger(), metrics: createMetrics(), board_queue: queue, ready };
+  const board = { hosts: ledger.hosts, queue: tasks };
+  const deps = { logger: silentLogger(), metrics: createMetrics(), board, ready };
   return buildServer({ ...deps, operator_password });
 }
 
@@ -64,6 +69,8 @@ async function fillQueue(): Promise<void> {
 beforeAll(async () => {
   connection = new Redis(REDIS_URL, { maxRetriesPerRequest: null });
   queue = new Queue("tasks", { connection, prefix });
+  ledger = await openLedger({ url: REDIS_URL, prefix, role: "test" });
+  tasks = openTaskQueue({ ledger, prefix });
   open = serve(undefined);
   locked = serve(PASSWORD);
   await fillQueue();
@@ -74,6 +81,8 @@ afterAll(async () => {
   await locked.close();
   await queue.obliterate({ force: true });
   await queue.close();
+  await tasks.close();
+  await ledger.close();
   connection.disconnect();
 });
 

@@ -48,7 +48,7 @@ it("the board shows how long it is, and the rest of the page, without reading it
   const ledger = await openLedger({ url, prefix, role: "test" });
   const queue = openTaskQueue({ ledger, prefix: queue_prefix });
   const deps = { logger: silentLogger(), metrics: createMetrics(), ready: async () => true };
-  const server = buildServer({ ...deps, board_queue: queue.boardQueue(), operator_password: undefined });
+  const server = buildServer({ ...deps, board: { hosts: ledger.hosts, queue }, operator_password: undefined });
   const before = process.memoryUsage().rss;
 
   const local = { headers: { host: "127.0.0.1:7070" } };

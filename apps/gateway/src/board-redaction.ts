@@ -59,13 +59,20 @@ function requestSummary(data: Fields): Record<string, unknown> {
   };
 }
 
+/** What the queue puts in the place of data that it does not hand out. */
+const UNSHOWN: ReadonlyMap<unknown, string> = new Map([
+  ["cut", "too long to be shown"],
+  ["unreadable", "not JSON"],
+]);
+
 /** A job's data: ids of a delivery, or a plain producer's request as counts and sizes. */
 export function summarizeData(data: unknown): Record<string, unknown> {
   const fields = fieldsOf(data);
   if ("image" in fields || REQUEST_FIELDS.some((name) => name in fields)) return requestSummary(fields);
   const workspace_id = idOr(fields["workspace_id"], workspaceIdSchema);
   const task_id = idOr(fields["task_id"], taskIdSchema);
-  if (fields["holdfast"] === "cut") return { kind: "too long to be shown", bytes: numberOrNull(fields["bytes"]) };
+  const unshown = UNSHOWN.get(fields["holdfast"]);
+  if (unshown !== undefined) return { kind: unshown, bytes: numberOrNull(fields["bytes"]) };
   if (task_id === null || !("holdfast" in fields)) return { kind: "unknown", fields: Object.keys(fields).length };
   return { kind: "delivery", workspace_id, task_id, delivery: numberOrNull(fields["delivery"]) };
 }

@@ -1,10 +1,12 @@
-/** Bull Board over the shared queue: to look at only, and nothing but what board-redaction lets through. */
+/** Bull Board over the queues of the fleet: to look at only, and nothing but what board-redaction lets through. */
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { createBullBoard } from "@bull-board/api";
 import { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
 import { FastifyAdapter } from "@bull-board/fastify";
+import type { BoardQueue } from "@holdfast/queue";
 import type { FastifyInstance, FastifyPluginCallback } from "fastify";
+import { type BoardSources, type BootQueues, followBoots } from "./board-queues.js";
 import { fieldsOf, nameOf, redactJob, summarizeData, summarizeReturnValue } from "./board-redaction.js";
 import { judgeAccess, OPERATOR_USER } from "./operator-access.js";
 
@@ -48,21 +50,29 @@ const after: NonNullable<Hooks["after"]> = ({ route }, result) => {
   return { ...result, body: rebuild(fieldsOf(result.body)) as Body };
 };
 
-function createBoard(queue: unknown): FastifyPluginCallback {
-  const board = new BullMQAdapter(queue as ConstructorParameters<typeof BullMQAdapter>[0], {
+function shownAs(queue: BoardQueue, description: string): BullMQAdapter {
+  const shown = new BullMQAdapter(queue as unknown as ConstructorParameters<typeof BullMQAdapter>[0], {
     readOnlyMode: true,
     allowRetries: false,
-    description: "Tasks of the whole fleet, one job a delivery",
+    description,
   });
-  board.setFormatter("name", nameOf);
-  board.setFormatter("data", summarizeData);
-  board.setFormatter("returnValue", summarizeReturnValue as (value: unknown) => string);
-  board.setFormatter("progress", (value: unknown) => (typeof value === "number" ? value : 0));
+  shown.setFormatter("name", nameOf);
+  shown.setFormatter("data", summarizeData);
+  shown.setFormatter("returnValue", summarizeReturnValue as (value: unknown) => string);
+  shown.setFormatter("progress", (value: unknown) => (typeof value === "number" ? value : 0));
+  return shown;
+}
 
+interface Board {
+  readonly plugin: FastifyPluginCallback;
+  readonly boots: BootQueues;
+}
+
+function createBoard(sources: BoardSources): Board {
   const adapter = new FastifyAdapter();
   adapter.setBasePath(BOARD_PATH);
-  createBullBoard({
-    queues: [board],
+  const { addQueue, removeQueue } = createBullBoard({
+    queues: [shownAs(sources.queue.boardQueue(), "Tasks of the whole fleet, one job a delivery")],
     serverAdapter: adapter,
     options: {
       uiBasePath: dirname(createRequire(import.meta.url).resolve("@bull-board/ui/package.json")),
@@ -79,23 +89,31 @@ function createBoard(queue: unknown): FastifyPluginCallback {
   });
   // The board's own handler would pass on the text of whatever error came from Redis.
   adapter.setErrorHandler(() => ({ status: 500, body: { error: { key: "ERRORS.INTERNAL_SERVER_ERROR" } } }));
-  return adapter.registerPlugin();
+  const boots = followBoots(sources, {
+    add: (queue, host_id) => addQueue(shownAs(queue, `Tasks that were sent to this worker of ${host_id}`)),
+    remove: ({ name }) => removeQueue(name),
+  });
+  return { plugin: adapter.registerPlugin(), boots };
 }
 
 export interface BoardDeps {
-  /** The BullMQ queue behind `tasks`. */
-  readonly queue: unknown;
+  readonly sources: BoardSources;
   readonly operator_password: string | undefined;
 }
 
 /** Mounts the board in a scope of its own: its guard and its error form touch nothing else. */
 export function mountBoard(server: FastifyInstance, deps: BoardDeps): void {
+  const board = createBoard(deps.sources);
   server.register(
     async (scope) => {
+      scope.addHook("onClose", () => board.boots.close());
       scope.addHook("onRequest", async (request, reply) => {
         const socket_address = request.raw.socket.remoteAddress;
         const access = judgeAccess({ headers: request.headers, socket_address }, deps.operator_password);
-        if (access.kind === "allowed") return;
+        if (access.kind === "allowed") {
+          if (request.url.startsWith(`${BOARD_PATH}/api/`)) await board.boots.refresh();
+          return;
+        }
         if (access.status === 401) {
           reply.header("www-authenticate", `Basic realm="Holdfast ${OPERATOR_USER}", charset="UTF-8"`);
         }
@@ -104,7 +122,7 @@ export function mountBoard(server: FastifyInstance, deps: BoardDeps): void {
       scope.addHook("onSend", async (request, reply) => {
         if (!request.url.startsWith(`${BOARD_PATH}/static/`)) reply.header("cache-control", "no-store");
       });
-      await scope.register(createBoard(deps.queue));
+      await scope.register(board.plugin);
     },
     { prefix: BOARD_PATH },
   );

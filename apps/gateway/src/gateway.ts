@@ -30,7 +30,7 @@ export async function startGateway(config: Readonly<GatewayConfig>, deps: Gatewa
   const queue = openTaskQueue({ ledger, prefix: config.HOLDFAST_QUEUE_PREFIX });
   const server = buildServer({
     ...deps,
-    board_queue: queue.boardQueue(),
+    board: { hosts: ledger.hosts, queue },
     operator_password: config.HOLDFAST_OPERATOR_PASSWORD,
     ready: () => ledger.ping(READY_DEADLINE_MS),
   });

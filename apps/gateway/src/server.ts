@@ -1,13 +1,13 @@
 import type { Logger, Metrics } from "@holdfast/chassis";
 import Fastify, { type FastifyInstance } from "fastify";
 import { mountBoard } from "./board.js";
+import type { BoardSources } from "./board-queues.js";
 import { secureAnswers } from "./security-headers.js";
 
 export interface ServerDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** The BullMQ queue behind `tasks`. */
-  readonly board_queue: unknown;
+  readonly board: BoardSources;
   readonly operator_password: string | undefined;
   /** True if the ledger answers in time. */
   ready(): Promise<boolean>;
@@ -50,6 +50,6 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   });
   server.setNotFoundHandler((_request, reply) => reply.status(404).send({ message: "No such page." }));
   mountHealth(server, deps);
-  mountBoard(server, { queue: deps.board_queue, operator_password: deps.operator_password });
+  mountBoard(server, { sources: deps.board, operator_password: deps.operator_password });
   return server;
 }

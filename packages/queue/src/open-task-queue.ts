@@ -72,6 +72,7 @@ export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
     },
     removeBootQueue: (boot_id) => boundedCall(fail_fast_ms, () => removeQueue(connection, queues, bootQueue(boot_id))),
     boardQueue: () => queues.get(SHARED_QUEUE),
+    openBootQueue: (boot_id) => openQueue(connection, prefix, bootQueue(boot_id)),
     close: async () => {
       await Promise.all([...consumers].map((consumer) => consumer.close(CLOSE_DEADLINE_MS)));
       consumers.clear();
@@ -87,6 +88,15 @@ async function removeQueue(connection: QueueConnection, queues: OpenQueues, name
   await queue.obliterate({ force: true });
 }
 
+/** Writes nothing: the queue of a boot comes into being with its first job. */
+function openQueue(connection: QueueConnection, prefix: string, name: string): Queue {
+  const skipMetasUpdate = name !== SHARED_QUEUE;
+  const streams = { events: { maxLen: EVENTS_KEPT } };
+  const queue = new ShownQueue(name, { prefix, skipMetasUpdate, streams }, connection);
+  queue.on("error", () => {});
+  return queue;
+}
+
 interface OpenQueues {
   get(name: string): Queue;
 }
@@ -94,17 +104,9 @@ interface OpenQueues {
 function openQueues(connection: QueueConnection, prefix: string): OpenQueues {
   const open = new Map<string, Queue>();
 
-  function create(name: string): Queue {
-    const skipMetasUpdate = name !== SHARED_QUEUE;
-    const streams = { events: { maxLen: EVENTS_KEPT } };
-    const queue = new ShownQueue(name, { prefix, skipMetasUpdate, streams }, connection);
-    queue.on("error", () => {});
-    return queue;
-  }
-
   return {
     get: (name) => {
-      const queue = open.get(name) ?? create(name);
+      const queue = open.get(name) ?? openQueue(connection, prefix, name);
       open.delete(name);
       open.set(name, queue);
       const [oldest] = open.keys();

@@ -1,4 +1,7 @@
-/** A queue as it is looked at: a page of the board holds many jobs, and any of them may be of half a gigabyte. */
+/**
+ * A queue as it is looked at: a page of the board holds many jobs, and any of them may be of half a gigabyte, or hold
+ * texts that are no JSON. Such a job is shown by what can be said of it, beside the others.
+ */
 import { Job, type JobType, Queue, type QueueOptions } from "bullmq";
 import type { QueueConnection } from "./fetching-worker.js";
 import { cutData } from "./job-codec.js";
@@ -22,10 +25,21 @@ export class ShownQueue extends Queue {
     const key = this.toKey(jobId);
     const lengths = await Promise.all(TEXTS.map((text) => this.#connection.hstrlen(key, text)));
     const bytes = lengths.reduce((sum, length) => sum + length, 0);
-    if (bytes <= SHOWN_BYTES_MAX) return super.getJob(jobId);
-    const [timestamp, finishedOn] = await this.#connection.hmget(key, "timestamp", "finishedOn");
+    if (bytes > SHOWN_BYTES_MAX) return this.#standIn(jobId, cutData(bytes));
+    try {
+      return await super.getJob(jobId);
+    } catch (error) {
+      // What BullMQ throws at a text that is no JSON, or not of the shape it expects.
+      if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+      const failedReason = (await this.#connection.hget(key, "failedReason")) ?? "";
+      return this.#standIn(jobId, { holdfast: "unreadable", bytes }, failedReason);
+    }
+  }
+
+  async #standIn(id: string, data: Readonly<Record<string, string | number>>, failedReason = ""): Promise<Job> {
+    const [timestamp, finishedOn] = await this.#connection.hmget(this.toKey(id), "timestamp", "finishedOn");
     const times = { timestamp: Number(timestamp), ...(finishedOn ? { finishedOn: Number(finishedOn) } : {}) };
-    return Job.fromJSON(this, { ...NOTHING, ...NO_COUNTS, ...times, id: jobId, data: JSON.stringify(cutData(bytes)) });
+    return Job.fromJSON(this, { ...NOTHING, ...NO_COUNTS, ...times, id, failedReason, data: JSON.stringify(data) });
   }
 
   /** BullMQ's own reads each job twice, whole. */

@@ -86,5 +86,7 @@ export interface TaskQueue {
   removeBootQueue(boot_id: BootId): Promise<void>;
   /** The BullMQ queue behind `tasks`, for Bull Board. */
   boardQueue(): BoardQueue;
+  /** A boot's own queue likewise, whether it is there or not. Whoever opens it closes it. */
+  openBootQueue(boot_id: BootId): BoardQueue;
   close(): Promise<void>;
 }
