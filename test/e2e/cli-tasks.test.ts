@@ -201,6 +201,42 @@ describe("holdfast drain and undrain", () => {
   });
 });
 
+describe("a task that waits", () => {
+  const submit = async (...words: string[]) => (await bench.holdfast("submit", ...words)).stdout.toString().trim();
+  const status = async (task: string) => (await bench.holdfast("status", task)).stdout.toString();
+  const until = (task: string, text: RegExp) =>
+    waitFor(async () => text.test(await status(task)), { bound_ms: 30_000, what: `status of ${task} says ${text}` });
+
+  it("says why and where, goes by age, starts when its host frees up, and tells who ended it (C1, T3)", async () => {
+    const [host] = lines((await bench.holdfast("hosts", "--json")).stdout);
+    const { memory_mb } = { ...(host?.["limits"] as object) } as { memory_mb: number };
+    const holder = await submit("--", "sleep", "300");
+    await until(holder, /RUNNING: its command runs/);
+    const whole = await submit("--memory", String(memory_mb - 384), "--", "echo", "whole");
+    const younger = await submit("--", "echo", "younger");
+    await until(younger, /\nplace +2 of 2 in the waiting list of the fleet\n(.*\n)*host_\w+ +kept_for_older /);
+
+    const said = await status(whole);
+    expect(said).toMatch(
+      /\nwaiting +No host has the resources free\. It is the next of 2 that wait\. \(host_full, for /,
+    );
+    expect(said).toContain(
+      ` full    has too little free: 896 of ${memory_mb} MiB of memory taken, ${memory_mb} wanted\n`,
+    );
+    const waiting = lines((await bench.holdfast("ls", "--status", "waiting", "--since", "5m", "--json")).stdout);
+    expect(waiting.map((task) => task["task_id"])).toEqual([younger, whole]);
+    const late = await submit("--queue-timeout", "1", "--", "echo", "late");
+    expect((await bench.holdfast("watch", late)).code).toBe(125);
+    expect(await status(late)).toMatch(/\nended_by +its queue time-out, before it ran\n/);
+
+    expect((await bench.holdfast("cancel", younger)).code).toBe(0);
+    expect(await status(younger)).toMatch(/CANCELLED: nothing of it is left running\n(.*\n)*ended_by +a cancel\n/);
+    await bench.holdfast("cancel", holder);
+    expect((await bench.holdfast("watch", whole)).stdout.toString()).toBe("whole\n");
+    expect(await status(whole)).toMatch(/\nended_by +its own command\nran_on +host_/);
+  }, 120_000);
+});
+
 describe("every command", () => {
   it.each([
     [["run"], "missing required argument"],

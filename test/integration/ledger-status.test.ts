@@ -133,7 +133,7 @@ describe("whose limit keeps a task, and its place", () => {
     });
     expect((await view(third)).waiting?.message).toBe(
       "The workspace has reached its limit. 1 of 1 slots taken, 1 wanted; 1000 of 1500 thousandths of a core taken, " +
-        "1000 wanted. It is number 2 of 2.",
+        "1000 wanted. It is number 2 of 2 that wait.",
     );
     await f.finish(first);
     expect(await view(second)).toMatchObject({

@@ -21,7 +21,9 @@ function hasRoomAgain(reason: WaitReason, { short, hosts }: WaitDetails): boolea
 
 function placeText({ place }: WaitDetails): string {
   if (place === null) return "";
-  return place.place === 1 ? `It is the next of ${place.of} that wait.` : `It is number ${place.place} of ${place.of}.`;
+  return place.place === 1
+    ? `It is the next of ${place.of} that wait.`
+    : `It is number ${place.place} of ${place.of} that wait.`;
 }
 
 function detailed(reason: WaitReason, details: WaitDetails): string {

@@ -104,7 +104,7 @@ describe("the status of a task that ended", () => {
     expect(ended({ status: "SUCCEEDED" }, { status: "SUCCEEDED" })).toMatch(
       /\nended +2026-01-02T03:04:00.000Z \(5 s ago\)\nended_by +its own command\nran_on +host_a\nexit_code +0$/,
     );
-    expect(failed("QUEUE_TIMEOUT")).toMatch(/\(QUEUE_TIMEOUT, fault: capacity, may be retried\)$/);
+    expect(failed("QUEUE_TIMEOUT")).toMatch(/\nerror +QUEUE_TIMEOUT: .*\(fault: capacity\) Try again later\.$/);
   });
 
   it.each([

@@ -35,7 +35,7 @@ function detailFacts(
 ): Fact[] {
   const limit = short.length === 0 ? "" : `: ${shortageText(short)}`;
   return [
-    ["limit", scope === null ? null : `of the ${scope}${limit}`],
+    ["limit", scope === null ? null : scope === "host" ? "of the hosts, as below" : `of the ${scope}${limit}`],
     ["place", place === null ? null : `${place.place} of ${place.of} in the waiting list of the ${place.list}`],
     ["sent_to", sent_to_host_id],
     ["queue_timeout", queue_timeout_at_ms === null ? null : `in ${span(queue_timeout_at_ms - now_ms)}`],
@@ -62,13 +62,12 @@ function endFacts(view: TaskView, now_ms: number): Fact[] {
   const { outcome, ended_at_ms } = view;
   if (outcome === null || ended_at_ms === null) return [];
   const { error, exit_code, host_id } = outcome;
-  const retry = error?.retryable === true ? ", may be retried" : "";
   return [
     ["ended", `${new Date(ended_at_ms).toISOString()} (${span(now_ms - ended_at_ms)} ago)`],
     ["ended_by", endedBy(outcome)],
     ["ran_on", host_id],
     ["exit_code", exit_code === null ? null : String(exit_code)],
-    ["error", error === null ? null : `${error.summary} (${error.code}, fault: ${error.fault}${retry})`],
+    ["error", error === null ? null : `${error.code}: ${error.summary}`],
   ];
 }
 
