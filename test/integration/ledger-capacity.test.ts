@@ -269,7 +269,7 @@ describe("limits", () => {
 
     expect((await f.ledger.hosts.list())[0]?.limits).toEqual({ ...LIMITS, slots: 3 });
     await expect(f.ledger.hosts.setLimits("host", "host_x", { slots: 3 })).rejects.toMatchObject({ field: "id" });
-    await expect(f.ledger.hosts.setLimits("host", worker.host_id, null)).rejects.toMatchObject({ field: "id" });
+    await expect(f.ledger.hosts.setLimits("host", worker.host_id, null)).rejects.toMatchObject({ field: "limits" });
   });
 
   it("hold one digest a ref in the whole fleet, as far as anybody alive offers it", async () => {

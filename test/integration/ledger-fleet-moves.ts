@@ -1,11 +1,12 @@
 /** A fleet of three hosts, and what happens to it: the clock, lives of boots, scripts forgotten, heads. */
 import { expect } from "vitest";
 import { LEASE_MS, type LedgerFixture, LIMITS } from "./ledger-fixture.js";
-import { FLEET_SLOTS, LIMITED_WORKSPACE, Model, type ModelHost } from "./ledger-model.js";
-import { type Move, pickBoot, tick } from "./ledger-move.js";
+import { setUsualLimits } from "./ledger-limit-moves.js";
+import { Model, type ModelHost } from "./ledger-model.js";
+import { expectNoneForgotten, followMoves, type Move, pickBoot, tick } from "./ledger-move.js";
 
 const START_MS = 1_800_000_000_000;
-const HOSTS = [
+export const HOSTS = [
   { slots: 2, cpu_milli: 3_000 },
   { slots: 1, cpu_milli: 5_000 },
   { slots: 1, cpu_milli: 2_000 },
@@ -22,8 +23,7 @@ export async function begin(f: LedgerFixture): Promise<Model> {
     model.hosts.push(host);
     model.boots.push(bootOf(model, worker, host));
   }
-  await f.ledger.hosts.setLimits("workspace", LIMITED_WORKSPACE.id, { slots: LIMITED_WORKSPACE.slots });
-  await f.ledger.hosts.setLimits("fleet", "all", { slots: FLEET_SLOTS });
+  await setUsualLimits(model, f);
   return model;
 }
 
@@ -107,17 +107,9 @@ export const flushScripts = () =>
     await f.redis.script("FLUSH");
   });
 
-/** No lost wake-up: while a waiter could be admitted somewhere, some head is named; and heads are waiters. */
 export const heads = () =>
   command("heads", async (model, f) => {
     const named = await f.ledger.tasks.headsWithRoom();
-    const waiters = [...model.tasks.values()].filter((task) => task.wait_scope !== null);
-    const members = new Set(waiters.map((task) => task.member));
-    for (const { workspace_id, task_id } of named) expect(members.has(`${workspace_id}.${task_id}`)).toBe(true);
-    const takers = model.boots.filter(
-      (boot) =>
-        boot.state === "LIVE" && !boot.host.draining && model.leaseStands(boot) && !model.showsStrangers(boot.host),
-    );
-    const able = waiters.some((task) => takers.some((boot) => model.denied(task, boot.host) === null));
-    if (able) expect(named).not.toEqual([]);
+    await followMoves(model, f);
+    expectNoneForgotten(model, named);
   });

@@ -5,11 +5,14 @@ import type { Worker } from "./ledger-fixture.js";
 
 export interface ModelHost {
   readonly host_id: HostId;
-  readonly slots: number;
-  readonly cpu_milli: number;
+  slots: number;
+  cpu_milli: number;
   healthy: boolean;
   draining: boolean;
 }
+
+/** Of a workspace or the fleet; what is not named is unlimited. */
+export type ModelLimits = Partial<Record<"slots" | "cpu_milli" | "queued" | "pending_bytes", number>>;
 
 export interface ModelBoot {
   readonly worker: Worker;
@@ -38,6 +41,7 @@ export interface ModelTask {
   readonly name: TaskName;
   readonly member: string;
   readonly cpu_milli: number;
+  readonly body_bytes: number;
   readonly attempts_max: number;
   readonly accepted_ms: number;
   status: string;

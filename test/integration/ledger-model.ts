@@ -1,14 +1,14 @@
 /** What the ledger should answer, told a second time and simply: records in memory, no Redis, no sums kept. */
-import type { HostId, OwnerToken, SandboxId, ScopeKind } from "@holdfast/contract";
+import type { HostId, OwnerToken, SandboxId } from "@holdfast/contract";
 import { LOST_TAIL_MS } from "@holdfast/ledger";
 import { LEASE_MS } from "./ledger-fixture.js";
 import type { ModelBoot, ModelGrant, ModelHost, ModelTask, SentAdmit } from "./ledger-model-records.js";
+import { Room } from "./ledger-model-room.js";
 
 export type * from "./ledger-model-records.js";
 
 export const QUEUE_TIMEOUT_MS = 60_000;
-export const LIMITED_WORKSPACE = { id: "w1", slots: 2 } as const;
-export const FLEET_SLOTS = 3;
+export const LIMITS_USUAL = { "workspace:w1": { slots: 2 }, "fleet:all": { slots: 3 } } as const;
 
 /** What a crash takes nothing of: what workers and engines know. */
 export class World {
@@ -25,7 +25,7 @@ export class World {
   strays: { readonly sandbox_id: SandboxId; readonly host_id: HostId; readonly boot_id: string }[] = [];
 }
 
-export class Model {
+export class Model extends Room {
   readonly world = new World();
   fence = 0n;
   /** Of the Redis that runs: a crash that loses the tail raises it. */
@@ -35,10 +35,7 @@ export class Model {
   readonly sent: SentAdmit[] = [];
   /** Tokens that were spent. */
   readonly spent = new Set<string>();
-  readonly hosts: ModelHost[] = [];
   readonly boots: ModelBoot[] = [];
-  readonly tasks = new Map<string, ModelTask>();
-  readonly grants: ModelGrant[] = [];
 
   get now_ms(): number {
     return this.world.now_ms;
@@ -74,60 +71,6 @@ export class Model {
     return this.bootsOf(host)
       .filter((boot) => this.leaseStands(boot))
       .some(({ counter, look }) => counter < 0 || (look !== null && (look.run !== this.run || look.strangers > 0)));
-  }
-
-  /** Counted from the records each time: slots and cpu taken in a scope. */
-  private taken(scope: ScopeKind, id: string): { slots: number; cpu_milli: number } {
-    const amounts =
-      scope === "host"
-        ? this.grants.filter((held) => held.open && held.boot.host.host_id === id).map((held) => held.task.cpu_milli)
-        : [...this.tasks.values()]
-            .filter((task) => task.held && (scope === "fleet" || task.name.workspace_id === id))
-            .map((task) => task.cpu_milli);
-    return { slots: amounts.length, cpu_milli: amounts.reduce((sum, cpu) => sum + cpu, 0) };
-  }
-
-  private older(task: ModelTask, listed: (other: ModelTask) => boolean): ModelTask[] {
-    return [...this.tasks.values()]
-      .filter((other) => other !== task && other.wait_scope !== null && listed(other))
-      .filter((other) => before(other, task))
-      .toSorted((left, right) => (before(left, right) ? -1 : 1));
-  }
-
-  /** Those ahead of the task in the workspace's list or the fleet's, oldest first, whether or not it waits there. */
-  olderIn(list: "workspace" | "fleet", task: ModelTask): ModelTask[] {
-    const { workspace_id } = task.name;
-    if (list === "fleet") return this.older(task, (other) => other.wait_scope !== "workspace");
-    return this.older(task, (other) => other.wait_scope === "workspace" && other.name.workspace_id === workspace_id);
-  }
-
-  denied(task: ModelTask, host: ModelHost): ScopeKind | null {
-    return this.deniedByShared(task) ?? this.deniedByHost(task, host);
-  }
-
-  deniedByShared(task: ModelTask): "workspace" | "fleet" | null {
-    const { workspace_id } = task.name;
-    if (task.held) return null;
-    const room = workspace_id !== LIMITED_WORKSPACE.id || this.taken("workspace", workspace_id).slots < 2;
-    if (this.olderIn("workspace", task).length > 0 || !room) return "workspace";
-    return this.taken("fleet", "").slots >= FLEET_SLOTS ? "fleet" : null;
-  }
-
-  /** Every way in which a host, or an older waiter for it, keeps a task out. */
-  private deniedByHost(task: ModelTask, host: ModelHost): ScopeKind | null {
-    if (!host.healthy || task.cpu_milli > host.cpu_milli || this.isFull(host, task)) return "host";
-    return this.overtaken(task, host)?.wait_scope ?? null;
-  }
-
-  isFull(host: ModelHost, task: ModelTask): boolean {
-    const taken = this.taken("host", host.host_id);
-    return taken.slots + 1 > host.slots || taken.cpu_milli + task.cpu_milli > host.cpu_milli;
-  }
-
-  /** The older waiter that the room of this host is kept for. */
-  overtaken(task: ModelTask, host: ModelHost): ModelTask | undefined {
-    const ahead = this.olderIn("fleet", task);
-    return ahead.find((other) => other.wait_scope === "fleet" || other.cpu_milli <= host.cpu_milli);
   }
 
   private roomAt(task: ModelTask, host: ModelHost): { boot: ModelBoot; slots: number } | null {
@@ -237,9 +180,4 @@ export class Model {
     }
     return "settled";
   }
-}
-
-function before(left: ModelTask, right: ModelTask): boolean {
-  if (left.accepted_ms !== right.accepted_ms) return left.accepted_ms < right.accepted_ms;
-  return left.member < right.member;
 }

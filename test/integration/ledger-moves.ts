@@ -1,5 +1,12 @@
 /** Moves of producers and intake. */
-import { drawOwnerToken, drawSandboxId, type TaskId, type WorkspaceId } from "@holdfast/contract";
+import {
+  byteLength,
+  canonicalJson,
+  drawOwnerToken,
+  drawSandboxId,
+  type TaskId,
+  type WorkspaceId,
+} from "@holdfast/contract";
 import { type AdmitReply, bootQueue } from "@holdfast/ledger";
 import { expect } from "vitest";
 import { type LedgerFixture, request } from "./ledger-fixture.js";
@@ -11,7 +18,7 @@ import {
   QUEUE_TIMEOUT_MS,
   type SentAdmit,
 } from "./ledger-model.js";
-import { type Move, move, pick, pickBoot, pickTask, seen } from "./ledger-move.js";
+import { followMoves, type Move, move, pick, pickBoot, pickTask, seen } from "./ledger-move.js";
 
 export function accept(workspace: string, task: string, cpu: number, variant: number): Move {
   return move(`accept ${workspace}.${task} cpu ${cpu} variant ${variant}`, async (model, f) => {
@@ -23,14 +30,17 @@ export function accept(workspace: string, task: string, cpu: number, variant: nu
       ...{ attempts_max: 2, queue_timeout_seconds: QUEUE_TIMEOUT_MS / 1_000 },
     });
     const reply = await f.ledger.tasks.accept(body, { queue: "tasks", job_id: null });
-    seen(`accept ${reply.kind}`);
+    const refused = known ? null : model.refused(workspace, cpu_milli, byteLength(canonicalJson(body)));
+    seen(`accept ${refused ?? reply.kind}`);
     if (known) {
       expect(["existing", "conflict"]).toContain(reply.kind);
       return known;
     }
-    expect(reply.kind).toBe("accepted");
+    expect(reply).toMatchObject(refused ? { kind: "refused", error: { code: refused } } : { kind: "accepted" });
+    if (refused) return undefined;
     const fresh: ModelTask = {
       ...{ name: { workspace_id: workspace as WorkspaceId, task_id: task as TaskId }, member, cpu_milli },
+      body_bytes: byteLength(canonicalJson(body)),
       ...{ attempts_max: 2, accepted_ms: model.now_ms, status: "PENDING", delivery: 1, attempt: 0, counted: 0 },
       ...{ hand_backs: 0, cancelled: false, told_cancelled: false, held: false, wait_scope: null, sequence: 1 },
       ...{
@@ -62,6 +72,7 @@ function answerOf(reply: AdmitReply): string {
 
 async function sendAdmit(model: Model, f: LedgerFixture, { call, member, boot }: SentAdmit, copy = "") {
   if (boot.silent) return null;
+  await followMoves(model, f);
   const task = model.tasks.get(member);
   const already = task?.status === "RUNNING" ? " again" : "";
   const expected = model.admit(task, boot, call.delivery, call.owner_token);

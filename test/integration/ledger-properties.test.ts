@@ -12,6 +12,7 @@ import * as boots from "./ledger-boot-moves.js";
 import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf } from "./ledger-fixture.js";
 import * as fleet from "./ledger-fleet-moves.js";
 import * as grants from "./ledger-grant-moves.js";
+import * as limits from "./ledger-limit-moves.js";
 import * as losses from "./ledger-loss-moves.js";
 import type { Model } from "./ledger-model.js";
 import { answers, tick } from "./ledger-move.js";
@@ -66,7 +67,7 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
     ),
     ...often(4, any.map(grants.activate)),
     ...often(
-      2,
+      4,
       fc.tuple(any, fc.integer({ min: 1, max: 3 }), fc.boolean()).map((args) => grants.append(...args)),
     ),
     ...often(
@@ -96,7 +97,7 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
     any.map(fleet.retireBoot),
     ...often(5, fc.constant(boots.beatAll())),
     ...often(2, small.map(fleet.register)),
-    ...often(3, any.map(moves.admitAgain)),
+    ...often(4, any.map(moves.admitAgain)),
     ...often(
       2,
       fc.tuple(any, fc.constantFrom(0, 0, 0, 1)).map((args) => boots.bury(...args)),
@@ -114,6 +115,10 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
       2,
       fc.tuple(any, fc.constantFrom(1, 100)).map((args) => boots.reroute(...args)),
     ),
+    fc
+      .tuple(small, fc.constantFrom("slots", "slots", "cpu_milli", "queued", "pending_bytes"), any)
+      .map((args) => limits.setLimit(...args)),
+    fc.tuple(small, fc.constantFrom("slots", "cpu_milli"), any).map((args) => limits.setHostLimit(...args)),
     ...often(2, fc.constant(losses.mark())),
     fc.constant(boots.look()),
     fc.constant(losses.loseTail()),
@@ -127,9 +132,10 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
 /** Every task reaches its end and nothing is left, by means that any fleet has (T2, Q1). */
 async function endAll(model: Model): Promise<void> {
   model.world.strays = [];
+  await limits.setUsualLimits(model, f);
   const old = [...model.boots];
   for (const [index, held] of model.grants.entries()) if (index % 2 === 0) await grants.doRelease(model, f, held);
-  await tick(model, f, Math.max(...old.map((boot) => boot.lease_ends_ms)) - model.now_ms);
+  await tick(model, f, Math.max(0, ...old.map((boot) => boot.lease_ends_ms - model.now_ms)));
   for (const boot of old) {
     await boots.doBury(model, f, boot, 0);
     expect(boot.state).toBe("DEAD");
@@ -206,6 +212,8 @@ describe("the scripts under random moves", () => {
       ...["settle settled", "settle already", "settle fenced"],
       ...["requeue requeued", "requeue settled", "requeue fenced"],
       ...["release released", "release already", "cancel cancelled", "cancel requested", "cancel finished"],
+      ...["accept CAPACITY_EXHAUSTED", "accept RESOURCES_TOO_LARGE", "moved to workspace", "moved to fleet"],
+      ...["limit wakes true"],
       ...["admit elsewhere", "admit closed", "admit copy elsewhere", "admit copy granted", "admit copy stale"],
       ...["bury buried", "bury alive", "bury alive by lease", "bury already", "free by proof 1", "free by bound 1"],
       ...["recover requeued 1 settled 0", "recover requeued 0 settled 1", "reroute 1", "lost tail", "forgotten grant"],

@@ -27,12 +27,14 @@ function hostReasonOf(model: Model, task: ModelTask, host: ModelHost): HostReaso
   const closed = model.opens_at_ms !== null && model.now_ms < model.opens_at_ms;
   if (closed || model.showsStrangers(host)) return "grants_closed";
   if (model.isFull(host, task)) return "full";
-  return model.overtaken(task, host) ? "kept_for_older" : "room";
+  return (model.overtaken(task, host) ?? "workspace") !== "workspace" ? "kept_for_older" : "room";
 }
 
 function scopeOf(model: Model, task: ModelTask, reasons: readonly HostReason[]) {
   const shared = task.wait_scope ?? model.deniedByShared(task);
   if (shared !== null) return shared;
+  const open = model.hosts.filter((_, index) => reasons[index] === "room" || reasons[index] === "kept_for_older");
+  if (open.some((host) => model.overtaken(task, host) === "workspace")) return "workspace";
   const kept = reasons.some((reason) => reason === "full" || reason === "kept_for_older");
   return kept && !reasons.includes("room") ? "host" : null;
 }

@@ -71,12 +71,15 @@ describe("accept", () => {
   it("refuses a workspace whose waiting bodies would pass their bound, to the byte", async () => {
     const wanted = request({ workspace_id: "crowded" });
     const probe = await f.accept({ workspace_id: "crowded" });
-    const size = Number(await f.redis.hget(`${f.root}:workspace:crowded`, "body_bytes"));
-    await f.redis.hset(`${f.root}:workspace:crowded`, "body_bytes", BOUNDS.pending_bodies_bytes_max - size + 1);
+    const key = `${f.root}:backlog:workspace:crowded`;
+    const size = Number(await f.redis.hget(key, "pending_bytes"));
+    const others = BOUNDS.pending_bodies_bytes_max - 2 * size + 1;
+    await f.redis.hincrby(key, "pending_bytes", others);
 
     const over = await f.ledger.tasks.accept(wanted, FROM_QUEUE);
-    await f.redis.hincrby(`${f.root}:workspace:crowded`, "body_bytes", -1);
+    await f.redis.hincrby(key, "pending_bytes", -1);
     const exact = await f.ledger.tasks.accept(wanted, FROM_QUEUE);
+    await f.redis.hincrby(key, "pending_bytes", 1 - others);
 
     expect(over).toMatchObject({ kind: "refused", error: { code: "CAPACITY_EXHAUSTED", fault: "capacity" } });
     expect(exact).toMatchObject({ kind: "accepted" });

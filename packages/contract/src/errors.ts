@@ -112,6 +112,8 @@ export class HoldfastError extends Error {
   readonly retryable: boolean;
   readonly field: string | null;
   readonly evidence: Evidence;
+  /** When it may be worth to try again; null where nothing is known. */
+  readonly retry_after_ms: number | null;
 
   constructor(code: ErrorCode, details: TaskErrorDetails & { field?: string; cause?: unknown } = {}) {
     super(details.message ?? ERROR_CODES[code].message, { cause: details.cause });
@@ -121,5 +123,6 @@ export class HoldfastError extends Error {
     this.retryable = ERROR_CODES[code].retryable;
     this.field = details.field ?? null;
     this.evidence = details.evidence ?? {};
+    this.retry_after_ms = details.retry_after_ms ?? null;
   }
 }

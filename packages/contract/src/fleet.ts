@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { bootIdSchema, fleetIdSchema, hostIdSchema, sandboxIdSchema, taskIdSchema, workspaceIdSchema } from "./ids.js";
 import { outcomeSchema, taskStatusSchema } from "./outcome.js";
-import { amountSchema } from "./resources.js";
-import { TASK_PHASES, waitDetailsSchema, waitReasonSchema } from "./waiting.js";
+import { amountSchema, LIMIT_KEYS } from "./resources.js";
+import { SCOPE_KINDS, TASK_PHASES, waitDetailsSchema, waitReasonSchema } from "./waiting.js";
 
 export const taskViewSchema = z.object({
   workspace_id: workspaceIdSchema,
@@ -78,6 +78,19 @@ export const sandboxViewSchema = z.object({
   cleanup_pending: z.boolean(),
 });
 export type SandboxView = z.infer<typeof sandboxViewSchema>;
+
+/** What a scope has of each limit at once; null where that does not apply to the scope. */
+const useSchema = amountSchema.extend({ queued: z.int().nullable(), pending_bytes: z.int().nullable() });
+
+export const scopeViewSchema = z.object({
+  scope: z.enum(SCOPE_KINDS),
+  /** A workspace_id, a host_id, or `all` for the fleet. */
+  id: z.string(),
+  /** As in effect; null where there is none. */
+  limits: z.record(z.enum(LIMIT_KEYS), z.int().nullable()),
+  used: useSchema,
+});
+export type ScopeView = z.infer<typeof scopeViewSchema>;
 
 export const fleetViewSchema = z.object({ fleet_id: fleetIdSchema, schema: z.int() });
 export type FleetView = z.infer<typeof fleetViewSchema>;

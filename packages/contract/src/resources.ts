@@ -23,6 +23,21 @@ export const amountSchema = z.object({
 export type Amount = z.infer<typeof amountSchema>;
 export const AMOUNT_KEYS = ["slots", "cpu_milli", "memory_mb", "pids"] as const;
 
+/** What may be limited besides: tasks that are PENDING, and bytes of the bodies of all that have not ended. */
+export const LIMIT_KEYS = [...AMOUNT_KEYS, "queued", "pending_bytes"] as const;
+export type LimitKey = (typeof LIMIT_KEYS)[number];
+
+/** Limits of a scope to be set. What is not named stays as it is; null lifts one. */
+export const scopeLimitsSchema = z.strictObject({
+  slots: z.int().nonnegative().nullable().optional(),
+  cpu_milli: z.int().nonnegative().nullable().optional(),
+  memory_mb: z.int().nonnegative().nullable().optional(),
+  pids: z.int().nonnegative().nullable().optional(),
+  queued: z.int().nonnegative().nullable().optional(),
+  pending_bytes: z.int().nonnegative().nullable().optional(),
+});
+export type ScopeLimits = z.infer<typeof scopeLimitsSchema>;
+
 /** The amount that one sandbox with these resources takes of a host. */
 export function amountOf(resources: Resources): Amount {
   return {

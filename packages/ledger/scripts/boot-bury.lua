@@ -6,7 +6,7 @@
 -- Keeps: L4. Idempotent: a DEAD boot stays so.
 --- @include "begin"
 --- @include "tombstones"
---- @include "waiting"
+--- @include "heads"
 local boot, seen = ARGV[1], ARGV[2]
 local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'counter')
 if not found[1] then return { 'unknown' } end

@@ -6,7 +6,7 @@
 -- Replies: {registered, limits, promotions} · {limits_differ, recorded} · {image_differs, image, recorded, offered}
 -- Keeps: C1 L4. Idempotent under re-send: a boot registers once.
 --- @include "begin"
---- @include "waiting"
+--- @include "heads"
 --- @include "grants"
 local boot, host = ARGV[1], ARGV[2]
 local first_image = 8 + tonumber(ARGV[7])

@@ -5,7 +5,7 @@
 -- Replies: {done, promotions} · {unknown}
 -- Keeps: T2. Idempotent: the flag is set, not toggled; promotions are named again.
 --- @include "begin"
---- @include "waiting"
+--- @include "heads"
 local host, promotions = ARGV[1], {}
 if redis.call('SISMEMBER', key.hosts, host) == 0 then return { 'unknown' } end
 if ARGV[2] == '1' then

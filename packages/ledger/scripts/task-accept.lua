@@ -3,10 +3,12 @@
 -- ARGV: workspace, task, digest, body, image, runtime, slots, cpu_milli, memory_mb, pids, attempts_max,
 --   queue_timeout_ms, queue, job ('' where the job is the delivery's own)
 -- Replies: {accepted | existing, delivery, queue, job, view}
---   · {conflict} · {refused, image | runtime | resources | bodies, runtime that is there, ...}
--- Keeps: T2 (by name and digest; also idempotent under re-send by them), Q1
+--   · {conflict} · {refused, image | runtime | resources, runtime that is there, ...}
+--   · {refused, larger, scope, limit, allowed, asked} · {refused, full, scope, limit, allowed}
+-- Keeps: T2 (by name and digest; also idempotent under re-send by them), Q1, and the backlog's limits
 --- @include "begin"
 --- @include "events"
+--- @include "backlog"
 --- @include "view"
 local workspace, id, digest, body = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -19,14 +21,14 @@ end
 local task = {
   digest = digest, image = ARGV[5], runtime = ARGV[6],
   slots = ARGV[7], cpu_milli = ARGV[8], memory_mb = ARGV[9], pids = ARGV[10],
-  attempts_max = ARGV[11], queue_timeout_ms = ARGV[12], queue = ARGV[13],
+  attempts_max = ARGV[11], queue_timeout_ms = ARGV[12], queue = ARGV[13], body_bytes = int(#body),
 }
 local refusal = refusal_of(task)
 if refusal then return { 'refused', refusal, unpack(runtimes_for(task.image)) } end
-local owner = key.workspace(workspace)
-if tonumber(redis.call('HGET', owner, 'body_bytes') or '0') + #body > BODIES_BYTES_MAX then
-  return { 'refused', 'bodies' }
-end
+local larger = larger_than_scope(task, 'workspace', workspace) or larger_than_scope(task, 'fleet', 'all')
+if larger then return { 'refused', 'larger', unpack(larger) } end
+local full = full_backlog(task, 'workspace', workspace) or full_backlog(task, 'fleet', 'all')
+if full then return { 'refused', 'full', unpack(full) } end
 
 -- The oldest records of the index may have expired; a few a call keep it small.
 local index = key.index(workspace)
@@ -45,11 +47,11 @@ set(task, {
   status = 'PENDING', accepted_us = now_us, accepted_ms = int(now_ms), pending_since_ms = int(now_ms),
   delivery = '1', job = ARGV[14] ~= '' and ARGV[14] or job_of(task, '1'), attempt = '0', counted = '0',
   hand_backs = '0', generation = '0', sequence = '0', cancel = '0', ran = '0', scope_held = '0', open = '0',
-  body_bytes = int(#body), log_bytes = '0', log_cut_bytes = '0', log_marked_bytes = '0',
+  judged = int(redis.call('EXISTS', key.hosts)), body_bytes = task.body_bytes, log_bytes = '0', log_cut_bytes = '0',
+  log_marked_bytes = '0',
 })
 redis.call('SET', key.body(workspace, id), body)
-redis.call('HINCRBY', owner, 'body_bytes', #body)
-redis.call('HINCRBY', owner, 'live', 1)
+begin_backlog(task)
 redis.call('ZADD', index, int(now_ms), id)
 redis.call('PERSIST', index)
 redis.call('ZADD', key.pending, int(now_ms + tonumber(task.queue_timeout_ms)), task.member)

@@ -57,17 +57,19 @@ if not grants_open() or shows_strangers(host) then return { 'closed' } end
 local refusal = refusal_of(task)
 if refusal == 'image' then return refuse(ARGV[8]) end
 if refusal == 'runtime' then return refuse(ARGV[9]) end
-if refusal == 'resources' then return refuse(ARGV[10]) end
+-- What was small enough when it was accepted waits: a limit that was lowered ends nothing.
+if refusal == 'resources' and task.judged ~= '1' then return refuse(ARGV[10]) end
 
 -- Workspace before fleet before host; a task that holds workspace and fleet from an earlier attempt keeps them.
 local function denied()
   local amount, held = amount_in(task), task.scope_held == '1'
-  if not held and #older_in(key.waiters('workspace', workspace), task) > 0 then return 'workspace' end
-  if not held and not fits(amount, free_in('workspace', workspace)) then return 'workspace' end
+  if not held and denied_by_workspace(task, free_in('workspace', workspace)) then return 'workspace' end
   if not held and not fits(amount, free_in('fleet', 'all')) then return 'fleet' end
   if not engine_healthy(host) or not could_serve(host, task) then return 'host' end
   if not fits(amount, free_in('host', host)) then return 'host' end
-  return overtaken_in_fleet(task, host)
+  local by, moved = overtaken_in_fleet(task, host)
+  for _, other in ipairs(moved) do park(other, 'workspace') end
+  return by
 end
 
 local scope = denied()
@@ -99,6 +101,7 @@ redis.call('HSET', key.reservation(token),
   'attempt', attempt, 'slots', task.slots, 'cpu_milli', task.cpu_milli, 'memory_mb', task.memory_mb, 'pids', task.pids)
 redis.call('SADD', key.reservations, token)
 redis.call('SADD', key.boot_tokens(boot), token)
+add_queued(task, -1)
 redis.call('ZREM', key.pending, task.member)
 redis.call('ZREM', key.healing, task.member)
 return granted(task)

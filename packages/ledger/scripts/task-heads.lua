@@ -1,9 +1,9 @@
-#!lua flags=no-writes
+#!lua flags=allow-oom
 -- task-heads: the oldest waiters of each scope that have room now.
 -- Replies: promotions
--- Keeps: C1 (by the rule of admit)
+-- Keeps: C1 (by the rule of admit). Idempotent: what was moved to the list of its workspace waits there.
 --- @include "begin"
---- @include "waiting"
+--- @include "heads"
 local promotions = {}
 for _, workspace in ipairs(redis.call('SRANDMEMBER', key.waiting, 64)) do
   add_workspace_heads(workspace, promotions)

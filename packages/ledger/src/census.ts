@@ -46,7 +46,7 @@ export async function census(ledger: Pick<Ledger, "prefix" | "connection">): Pro
       reservations: [...reservationsOf(found).keys()],
       waiters: [...found.lists].flatMap(([list, members]) => members.map((member) => `${list} ${member}`)),
       unfinished: unfinished.map(({ member }) => member),
-      miscounted: [...miscounts(found, recount), ...strays(found)],
+      miscounted: [...miscounts(found, recount), ...miscountedBacklogs(found), ...strays(found)],
       overcommitted: overcommitted(found, recount),
     };
   } finally {
@@ -152,7 +152,46 @@ function miscounts(found: Found, recount: Map<string, Amount>): string[] {
   });
 }
 
-function toFields(amount: Amount | undefined): Fields {
+const WAITING = ["waiting_host", "waiting_workspace", "waiting_fleet"] as const;
+const BACKLOG_KEYS = ["queued", "pending_bytes", ...WAITING] as const;
+
+/** What each workspace and the fleet have accepted, from the records of tasks alone. */
+function backlogsOf(found: Found): Map<string, Fields> {
+  const backlogs = new Map<string, Record<string, number>>();
+  for (const { member, fields } of tasksOf(found).filter(({ fields }) => !ended(fields))) {
+    const counts = { pending_bytes: Number(fields["body_bytes"]), queued: fields["status"] === "PENDING" ? 1 : 0 };
+    const waits = fields["wait_scope"] === undefined ? {} : { [`waiting_${fields["wait_scope"]}`]: 1 };
+    const scopes = [
+      [`workspace:${member.split(".")[0]}`, counts] as const,
+      ["fleet:all", { ...counts, ...waits }] as const,
+    ];
+    for (const [scope, more] of scopes) {
+      const sum = backlogs.get(scope) ?? {};
+      for (const [key, count] of Object.entries(more)) sum[key] = (sum[key] ?? 0) + count;
+      backlogs.set(scope, sum);
+    }
+  }
+  return new Map([...backlogs].map(([scope, sum]) => [scope, toFields(sum)]));
+}
+
+function miscountedBacklogs(found: Found): string[] {
+  const [kept, counted] = [hashesOf(found, "backlog"), backlogsOf(found)];
+  const shown = (fields: Fields | undefined) => BACKLOG_KEYS.map((key) => `${key} ${fields?.[key] ?? 0}`).join(", ");
+  const listed = new Set(found.sets.get(keysOf(found.prefix).workspaces) ?? []);
+  const known = [...counted.keys(), ...hashesOf(found, "limits").keys()].filter((scope) =>
+    scope.startsWith("workspace:"),
+  );
+  return [
+    ...symmetric("backlogs", new Set(kept.keys()), new Set(counted.keys())),
+    ...[...counted].flatMap(([scope, fields]) => {
+      const same = shown(kept.get(scope)) === shown(fields);
+      return same ? [] : [`backlog ${scope}: kept ${shown(kept.get(scope))}; counted ${shown(fields)}`];
+    }),
+    ...symmetric("workspaces", listed, new Set(known.map((scope) => scope.slice("workspace:".length)))),
+  ];
+}
+
+function toFields(amount: Amount | Record<string, number> | undefined): Fields {
   return Object.fromEntries(Object.entries(amount ?? {}).map(([key, value]) => [key, `${value}`]));
 }
 

@@ -1,16 +1,9 @@
 /** Hosts in the ledger: what they offer, what is reserved there, and limits of every scope. */
-import {
-  AMOUNT_KEYS,
-  amountSchema,
-  HoldfastError,
-  type HostView,
-  hostViewSchema,
-  type SandboxView,
-  sandboxViewSchema,
-} from "@holdfast/contract";
+import { type HostView, hostViewSchema, type SandboxView, sandboxViewSchema } from "@holdfast/contract";
 import type { Caller } from "./caller.js";
-import { FLEET_SCOPE_ID, idPart } from "./keys.js";
+import { idPart } from "./keys.js";
 import type { HostStore } from "./ledger.js";
+import { listLimits, setLimits } from "./limits.js";
 import { amountOf, list, promotionsOf, type Reply, rowsOf, tagOf, texts, whole } from "./replies.js";
 
 export function createHostStore(caller: Caller): HostStore {
@@ -22,15 +15,8 @@ export function createHostStore(caller: Caller): HostStore {
       const kind = tagOf(reply, ["done", "unknown"]);
       return kind === "done" ? { kind, promotions: promotionsOf(reply[1]) } : { kind };
     },
-    setLimits: async (scope, id, limits) => {
-      const of = scope === "fleet" ? FLEET_SCOPE_ID : idPart(id);
-      const checked = amountSchema.partial().parse(limits ?? {});
-      const fields = AMOUNT_KEYS.flatMap((key) => (checked[key] === undefined ? [] : [key, checked[key]]));
-      if (limits !== null && fields.length === 0) return;
-      if (whole(await caller.run("limits-set", [scope, of, ...fields])) === 1) return;
-      const message = "Limits can be set for a registered host only, and not lifted there.";
-      throw new HoldfastError("INVALID_REQUEST", { field: "id", message });
-    },
+    setLimits: (scope, id, limits) => setLimits(caller, scope, id, limits),
+    limits: (workspaces_max) => listLimits(caller, workspaces_max),
   };
 }
 

@@ -35,6 +35,8 @@ export function keysOf(prefix: string) {
     pending: `${root}:pending`,
     healing: `${root}:healing`,
     waiting: `${root}:waiting`,
+    /** Workspaces that have limits or unfinished tasks. */
+    workspaces: `${root}:workspaces`,
     task: ofTask(""),
     body: ofTask(":body"),
     events: ofTask(":events"),
@@ -45,7 +47,6 @@ export function keysOf(prefix: string) {
     /** Channel of a task's events. */
     news: ofTask(":news"),
     index: ofOne("index", ""),
-    workspace: ofOne("workspace", ""),
     reservation: ofOne("reservation", ""),
     gone: ofOne("gone", ""),
     boot: ofOne("boot", ""),
@@ -61,6 +62,8 @@ export function keysOf(prefix: string) {
     host_runtimes: ofOne("host", ":runtimes"),
     sum: ofScope("sum"),
     limits: ofScope("limits"),
+    /** Of a workspace or the fleet: what it has accepted that has not ended. */
+    backlog: ofScope("backlog"),
     waiters: ofScope("waiters"),
   };
 }
@@ -70,6 +73,7 @@ export type Keys = ReturnType<typeof keysOf>;
 /** The closed list of keys that may stand without expiry when nothing runs and nobody lives (Q1). */
 export function standingKeys(prefix: string): readonly RegExp[] {
   const root = rootOf(prefix).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const forms = ["fleet", "fence", "hosts", "host:[^:]+", "host:[^:]+:(boots|images|runtimes)", "limits:[^:]+:[^:]+"];
+  const hosts = ["hosts", "host:[^:]+", "host:[^:]+:(boots|images|runtimes)"];
+  const forms = ["fleet", "fence", ...hosts, "limits:[^:]+:[^:]+", "workspaces"];
   return forms.map((form) => new RegExp(`^${root}:${form}$`));
 }

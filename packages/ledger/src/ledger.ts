@@ -3,7 +3,6 @@
  * Every script is idempotent under re-send: the client may send a command in flight again.
  */
 import type {
-  Amount,
   AppendBody,
   BootId,
   FleetId,
@@ -14,6 +13,8 @@ import type {
   SandboxId,
   SandboxView,
   ScopeKind,
+  ScopeLimits,
+  ScopeView,
   StreamItem,
   TaskError,
   TaskEvent,
@@ -166,6 +167,12 @@ export type DrainReply =
   | { readonly kind: "done"; readonly promotions: readonly Promotion[] }
   | { readonly kind: "unknown" };
 
+export interface LimitsReply {
+  readonly scopes: readonly ScopeView[];
+  /** Tasks that wait for want of room, by the scope that lacks it. */
+  readonly waiting: Readonly<Record<ScopeKind, number>>;
+}
+
 export interface HostStore {
   list(): Promise<HostView[]>;
   sandboxes(): Promise<SandboxView[]>;
@@ -174,7 +181,14 @@ export interface HostStore {
    * there while it drains; what runs there goes on. `promotions` are waiters that have room once it serves again.
    */
   setDraining(host_id: HostId, draining: boolean): Promise<DrainReply>;
-  setLimits(scope: ScopeKind, id: string, limits: Partial<Amount> | null): Promise<void>;
+  /**
+   * Sets those named; null in place of a number lifts one, null in place of all lifts every limit. The id of the fleet
+   * is not looked at. A limit below what is reserved ends nothing. Answers the waiters that a higher one lets go on.
+   * Throws INVALID_REQUEST: a host must be registered and has amounts only, which can be changed and not lifted.
+   */
+  setLimits(scope: ScopeKind, id: string, limits: ScopeLimits | null): Promise<Promotion[]>;
+  /** Limits and use of the fleet, each host, and `workspaces_max` workspaces that have limits or unfinished tasks. */
+  limits(workspaces_max: number): Promise<LimitsReply>;
 }
 
 export interface FollowOptions {

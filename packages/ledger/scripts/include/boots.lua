@@ -62,6 +62,13 @@ local function could_serve(host, task)
   return offers(host, task) and fits(amount_in(task), limits_of('host', host))
 end
 
+-- Whether the host alone is too small for the task. One of no slots only pauses.
+local function too_small(host, task)
+  local amount = amount_in(task)
+  amount[1] = 0
+  return not fits(amount, limits_of('host', host))
+end
+
 -- Why no registered host can ever run the task, or nil. With no host at all, that is judged later.
 local function refusal_of(task)
   local why = nil
@@ -70,10 +77,10 @@ local function refusal_of(task)
       why = why or 'image'
     elseif redis.call('SISMEMBER', key.host_runtimes(host), task.runtime) == 0 then
       if why ~= 'resources' then why = 'runtime' end
-    elseif fits(amount_in(task), limits_of('host', host)) then
-      return nil
-    else
+    elseif too_small(host, task) then
       why = 'resources'
+    else
+      return nil
     end
   end
   return why

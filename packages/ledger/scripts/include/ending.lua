@@ -2,7 +2,7 @@
 -- a sandbox, leaves the waiting list and wakes its own jobs and the next heads.
 --- @include "events"
 --- @include "routes"
---- @include "waiting"
+--- @include "heads"
 
 -- Records are kept from the end on; one whose sandbox is not yet proven gone stays until it is.
 local function retain(task)
@@ -12,11 +12,7 @@ end
 
 local function forget_body(task)
   redis.call('DEL', key.body(task.workspace, task.id))
-  local workspace = key.workspace(task.workspace)
-  redis.call('HINCRBY', workspace, 'body_bytes', '-' .. task.body_bytes)
-  if redis.call('HINCRBY', workspace, 'live', -1) > 0 then return end
-  redis.call('DEL', workspace)
-  redis.call('PEXPIRE', key.index(task.workspace), RECORD_RETENTION_MS)
+  if end_backlog(task) then redis.call('PEXPIRE', key.index(task.workspace), RECORD_RETENTION_MS) end
 end
 
 -- Followers, and the task's own job where that sleeps. Followers are kept a while for a re-send.
@@ -34,10 +30,10 @@ local function finish(task, status, outcome, finished, promotions)
   leave(task)
   leave_route(task)
   add_own_jobs(task, promotions, waits)
+  forget_body(task)
   set(task, { status = status, outcome = outcome, ended_ms = int(now_ms) })
   redis.call('ZREM', key.pending, task.member)
   redis.call('ZREM', key.healing, task.member)
-  forget_body(task)
   redis.call('PEXPIRE', key.events(task.workspace, task.id), RECORD_RETENTION_MS)
   for _, name in ipairs({ key.logs, key.marks, key.followers }) do
     redis.call('PEXPIRE', name(task.workspace, task.id), OUTPUT_RETENTION_MS)
@@ -114,6 +110,7 @@ local function give_back(task, counted, requeued, failures, promotions)
     emit_state(task, requeued)
     set(task, { status = 'PENDING', pending_since_ms = int(now_ms) })
     clear(task, { 'boot', 'host', 'token', 'sandbox', 'fence', 'granted_ms' })
+    add_queued(task, 1)
     redis.call('ZADD', key.pending, int(now_ms + tonumber(task.queue_timeout_ms)), task.member)
     redeliver(task)
   end

@@ -39,6 +39,7 @@ key.reservations = root .. ':reservations'
 key.pending = root .. ':pending'
 key.healing = root .. ':healing'
 key.waiting = root .. ':waiting'
+key.workspaces = root .. ':workspaces'
 
 key.task = of_task('')
 key.body = of_task(':body')
@@ -50,7 +51,6 @@ key.followers = of_task(':followers')
 key.news = of_task(':news')
 
 key.index = of_one(':index:', '')
-key.workspace = of_one(':workspace:', '')
 key.reservation = of_one(':reservation:', '')
 key.gone = of_one(':gone:', '')
 key.boot = of_one(':boot:', '')
@@ -66,4 +66,5 @@ key.host_runtimes = of_one(':host:', ':runtimes')
 -- The fleet's own scope has the id `all`.
 key.sum = of_scope(':sum:')
 key.limits = of_scope(':limits:')
+key.backlog = of_scope(':backlog:')
 key.waiters = of_scope(':waiters:')

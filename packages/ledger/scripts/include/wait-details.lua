@@ -25,7 +25,9 @@ local function row_of(host, task)
   if why then return { host, why, {} } end
   local short = short_in('host', host, task)
   if #short > 0 then return { host, 'full', short } end
-  return { host, overtaken_in_fleet(task, host) and 'kept_for_older' or 'room', {} }
+  local by = overtaken_in_fleet(task, host)
+  if by == 'workspace' then return { host, 'room', {} }, true end
+  return { host, by and 'kept_for_older' or 'room', {} }
 end
 
 -- What holds workspace and fleet from an earlier attempt is not asked for them again.
@@ -34,12 +36,13 @@ local function short_in_shared(scope, task)
   return short_in(scope, scope == 'fleet' and 'all' or task.workspace, task)
 end
 
-local function scope_of(task, rows)
+-- `turn`: a host keeps its room for an older task of the same workspace, which that is full for.
+local function scope_of(task, rows, turn)
   if task.wait_scope then return task.wait_scope end
-  local list = key.waiters('workspace', task.workspace)
-  local turn = task.scope_held ~= '1' and #older_in(list, task) > 0
-  if turn or #short_in_shared('workspace', task) > 0 then return 'workspace' end
+  local younger = task.scope_held ~= '1' and overtaken_in_workspace(task)
+  if younger or #short_in_shared('workspace', task) > 0 then return 'workspace' end
   if #short_in_shared('fleet', task) > 0 then return 'fleet' end
+  if turn then return 'workspace' end
   local kept = ''
   for _, row in ipairs(rows) do
     if row[2] == 'room' then return '' end
@@ -57,10 +60,14 @@ local function place_of(task)
 end
 
 local function details_of(task)
-  local rows, hosts = {}, redis.call('SMEMBERS', key.hosts)
+  local rows, hosts, turn = {}, redis.call('SMEMBERS', key.hosts), false
   table.sort(hosts)
-  for _, host in ipairs(hosts) do rows[#rows + 1] = row_of(host, task) end
-  local scope, boot = scope_of(task, rows), boot_of_queue(task.queue)
+  for _, host in ipairs(hosts) do
+    local row, waits_turn = row_of(host, task)
+    rows[#rows + 1] = row
+    turn = turn or waits_turn
+  end
+  local scope, boot = scope_of(task, rows, turn), boot_of_queue(task.queue)
   local short = (scope == 'workspace' or scope == 'fleet') and short_in_shared(scope, task) or {}
   local sent_to = boot and redis.call('HGET', key.boot(boot), 'host') or ''
   local deadline = redis.call('ZSCORE', key.pending, task.member)

@@ -26,7 +26,7 @@ end)
 local function closed_to(host, task)
   if redis.call('HEXISTS', key.host_images(host), task.image) == 0 then return 'image_absent' end
   if redis.call('SISMEMBER', key.host_runtimes(host), task.runtime) == 0 then return 'runtime_absent' end
-  if not fits(amount_in(task), limits_of('host', host)) then return 'too_small' end
+  if too_small(host, task) then return 'too_small' end
   return closed(host)
 end
 

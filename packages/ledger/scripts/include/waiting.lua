@@ -1,8 +1,9 @@
 -- Waiting lists: one a workspace, and the fleet's for want of room in a host or in the fleet. A task waits in one
--- list; the oldest accepted is its head, and a newcomer is refused while an older one could take the same room.
+-- list; the oldest accepted is its head, and a newcomer is refused while an older one could take the same room. A
+-- waiter that alone exceeds a limit, which was lowered since, is passed over: it keeps nobody back.
+--- @include "backlog"
 --- @include "boots"
 local OLDER_MAX = 64
-local HEADS_MAX = 16
 
 local function list_of(task, scope)
   if scope == 'workspace' then return key.waiters('workspace', task.workspace) end
@@ -16,6 +17,7 @@ local function leave(task)
   if task.wait_scope == 'workspace' and redis.call('EXISTS', list) == 0 then
     redis.call('SREM', key.waiting, task.workspace)
   end
+  add_waiting(task.wait_scope, -1)
   clear(task, { 'wait_scope', 'wait_since_ms' })
 end
 
@@ -24,6 +26,7 @@ local function park(task, scope)
   leave(task)
   if scope == 'workspace' then redis.call('SADD', key.waiting, task.workspace) end
   redis.call('ZADD', list_of(task, scope), task.accepted_us, task.member)
+  add_waiting(scope, 1)
   set(task, { wait_scope = scope, wait_since_ms = int(now_ms) })
 end
 
@@ -39,77 +42,38 @@ local function older_in(list, task)
   return older
 end
 
--- The scope of an older waiter that could take the room this host has, or nil.
-local function overtaken_in_fleet(task, host)
-  for _, member in ipairs(older_in(key.waiters('fleet', 'all'), task)) do
+-- Whether an older task waits for room in the workspace and could have it under the present limits.
+local function overtaken_in_workspace(task)
+  local limits = nil
+  for _, member in ipairs(older_in(key.waiters('workspace', task.workspace), task)) do
     local other = load_member(member)
-    if other and (other.wait_scope == 'fleet' or could_serve(host, other)) then return other.wait_scope end
+    limits = limits or limits_of('workspace', task.workspace)
+    if other and fits(amount_in(other), limits) then return true end
   end
-  return nil
-end
-
-local function promotion(task)
-  return { task.workspace, task.id, task.queue, task.job }
-end
-
-local function add_workspace_heads(workspace, promotions)
-  local free = free_in('workspace', workspace)
-  for _, member in ipairs(redis.call('ZRANGE', key.waiters('workspace', workspace), 0, HEADS_MAX - 1)) do
-    local task = load_member(member)
-    if task and task.scope_held ~= '1' then
-      if not fits(amount_in(task), free) then return end
-      take(amount_in(task), free)
-    end
-    if task then promotions[#promotions + 1] = promotion(task) end
-  end
-end
-
-local function hosts_with_room()
-  local hosts = {}
-  for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
-    if engine_healthy(host) and takes_tasks(host) and not shows_strangers(host) then
-      hosts[#hosts + 1] = { id = host, free = free_in('host', host) }
-    end
-  end
-  return hosts
-end
-
--- Takes room in the first host that has it. A waiter that finds none keeps back every host that could serve it,
--- as admit does with newcomers.
-local function place(task, hosts)
-  local amount, able = amount_in(task), {}
-  for _, host in ipairs(hosts) do
-    if not host.kept and could_serve(host.id, task) then
-      if fits(amount, host.free) then
-        take(amount, host.free)
-        return true
-      end
-      able[#able + 1] = host
-    end
-  end
-  for _, host in ipairs(able) do host.kept = true end
   return false
 end
 
-local function add_fleet_heads(promotions)
-  local members = redis.call('ZRANGE', key.waiters('fleet', 'all'), 0, OLDER_MAX - 1)
-  if #members == 0 then return end
-  local hosts, free, left = hosts_with_room(), free_in('fleet', 'all'), HEADS_MAX
-  for _, member in ipairs(members) do
-    local task = load_member(member)
-    if task then
-      local held = task.scope_held == '1'
-      if left == 0 or (not held and not fits(amount_in(task), free)) then return end
-      if place(task, hosts) then
-        if not held then take(amount_in(task), free) end
-        promotions[#promotions + 1] = promotion(task)
-        left = left - 1
+-- `free` is the room left in the workspace of a task that holds none of it yet.
+local function denied_by_workspace(task, free)
+  return overtaken_in_workspace(task) or not fits(amount_in(task), free)
+end
+
+-- The scope that keeps the task out of this host for the sake of an older waiter, or nil. Those whose own workspace
+-- denies them by now keep nobody of another back: they are answered as well, to be moved to their workspace's list.
+local function overtaken_in_fleet(task, host)
+  local limits, moved, turn = limits_of('fleet', 'all'), {}, {}
+  for _, member in ipairs(older_in(key.waiters('fleet', 'all'), task)) do
+    local other = load_member(member)
+    if other then
+      local held, workspace = other.scope_held == '1', other.workspace
+      if not held and (turn[workspace] or denied_by_workspace(other, free_in('workspace', workspace))) then
+        moved[#moved + 1] = other
+        turn[workspace] = turn[workspace] or fits(amount_in(other), limits_of('workspace', workspace))
+      elseif (held or fits(amount_in(other), limits)) and (other.wait_scope == 'fleet' or could_serve(host, other)) then
+        return other.wait_scope, moved
       end
     end
   end
-end
-
-local function add_heads(task, promotions)
-  add_workspace_heads(task.workspace, promotions)
-  add_fleet_heads(promotions)
+  local waits = task.scope_held ~= '1' and (turn[task.workspace] or overtaken_in_workspace(task))
+  return waits and 'workspace' or nil, moved
 end

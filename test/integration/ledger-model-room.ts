@@ -1,0 +1,142 @@
+/** Limits, room and turns as the model tells them: counted from its records at each question. */
+import type { ScopeKind } from "@holdfast/contract";
+import type { ModelGrant, ModelHost, ModelLimits, ModelTask } from "./ledger-model-records.js";
+
+export class Room {
+  readonly hosts: ModelHost[] = [];
+  /** By `workspace:<w>` and `fleet:all`. */
+  readonly limits = new Map<string, ModelLimits>();
+  readonly tasks = new Map<string, ModelTask>();
+  readonly grants: ModelGrant[] = [];
+
+  /** Counted from the records each time: slots and cpu taken in a scope. */
+  protected taken(scope: ScopeKind, id: string): { slots: number; cpu_milli: number } {
+    const amounts =
+      scope === "host"
+        ? this.grants.filter((held) => held.open && held.boot.host.host_id === id).map((held) => held.task.cpu_milli)
+        : [...this.tasks.values()]
+            .filter((task) => task.held && (scope === "fleet" || task.name.workspace_id === id))
+            .map((task) => task.cpu_milli);
+    return { slots: amounts.length, cpu_milli: amounts.reduce((sum, cpu) => sum + cpu, 0) };
+  }
+
+  private limitsOf(scope: ScopeKind, id: string): { slots: number; cpu_milli: number } {
+    const none = { slots: Number.POSITIVE_INFINITY, cpu_milli: Number.POSITIVE_INFINITY };
+    const host = this.hosts.find(({ host_id }) => scope === "host" && host_id === id);
+    return { ...none, ...(host ?? this.limits.get(`${scope}:${id}`)) };
+  }
+
+  /** Under the limits alone, whatever is taken. */
+  private fitsAlone(task: ModelTask, scope: ScopeKind, id: string): boolean {
+    const limits = this.limitsOf(scope, id);
+    return limits.slots >= 1 && task.cpu_milli <= limits.cpu_milli;
+  }
+
+  private fitsNow(task: ModelTask, scope: ScopeKind, id: string): boolean {
+    const [limits, taken] = [this.limitsOf(scope, id), this.taken(scope, id)];
+    return taken.slots + 1 <= limits.slots && taken.cpu_milli + task.cpu_milli <= limits.cpu_milli;
+  }
+
+  /** `<scope>: <amount>` where more is taken than a limit, lowered since, allows. */
+  overcommitted(): string[] {
+    const scopes: [ScopeKind, string][] = [
+      ["workspace", "w1"],
+      ["workspace", "w2"],
+      ["fleet", "all"],
+    ];
+    for (const { host_id } of this.hosts) scopes.push(["host", host_id]);
+    return scopes.flatMap(([scope, id]) =>
+      (["slots", "cpu_milli"] as const)
+        .filter((key) => this.taken(scope, id)[key] > this.limitsOf(scope, id)[key])
+        .map((key) => `${scope}:${id}: ${key}`),
+    );
+  }
+
+  /** Why a new task is not accepted, or null. */
+  refused(
+    workspace: string,
+    cpu_milli: number,
+    body_bytes: number,
+  ): "RESOURCES_TOO_LARGE" | "CAPACITY_EXHAUSTED" | null {
+    if (this.hosts.every((host) => cpu_milli > host.cpu_milli)) return "RESOURCES_TOO_LARGE";
+    const scopes = [`workspace:${workspace}`, "fleet:all"].map((scope) => {
+      const all = [...this.tasks.values()].filter((task) => task.record === null);
+      const tasks = all.filter(({ name }) => scope === "fleet:all" || name.workspace_id === workspace);
+      return { tasks, limits: this.limits.get(scope) ?? {} };
+    });
+    const large = scopes.some(
+      ({ limits: { cpu_milli: cpu = Number.POSITIVE_INFINITY, pending_bytes: bytes = Number.POSITIVE_INFINITY } }) =>
+        cpu_milli > cpu || body_bytes > bytes,
+    );
+    if (large) return "RESOURCES_TOO_LARGE";
+    const full = scopes.some(({ tasks, limits }) => {
+      const bytes = tasks.reduce((sum, task) => sum + task.body_bytes, body_bytes);
+      const queued = tasks.filter(({ status }) => status === "PENDING").length + 1;
+      return queued > (limits.queued ?? queued) || bytes > (limits.pending_bytes ?? bytes);
+    });
+    return full ? "CAPACITY_EXHAUSTED" : null;
+  }
+
+  private older(task: ModelTask, listed: (other: ModelTask) => boolean): ModelTask[] {
+    return [...this.tasks.values()]
+      .filter((other) => other !== task && other.wait_scope !== null && listed(other))
+      .filter((other) => before(other, task))
+      .toSorted((left, right) => (before(left, right) ? -1 : 1));
+  }
+
+  /** Those ahead of the task in the workspace's list or the fleet's, oldest first, whether or not it waits there. */
+  olderIn(list: "workspace" | "fleet", task: ModelTask): ModelTask[] {
+    const { workspace_id } = task.name;
+    if (list === "fleet") return this.older(task, (other) => other.wait_scope !== "workspace");
+    return this.older(task, (other) => other.wait_scope === "workspace" && other.name.workspace_id === workspace_id);
+  }
+
+  /** `moved` wait in the lists of their workspaces by now. */
+  private overtakenInWorkspace(task: ModelTask, moved: readonly ModelTask[]): boolean {
+    const { workspace_id } = task.name;
+    const ahead = [
+      ...this.olderIn("workspace", task),
+      ...moved.filter((other) => other.name.workspace_id === workspace_id),
+    ];
+    return ahead.some((other) => this.fitsAlone(other, "workspace", workspace_id));
+  }
+
+  private deniedByWorkspace(task: ModelTask, moved: readonly ModelTask[] = []): boolean {
+    return this.overtakenInWorkspace(task, moved) || !this.fitsNow(task, "workspace", task.name.workspace_id);
+  }
+
+  denied(task: ModelTask, host: ModelHost): ScopeKind | null {
+    return this.deniedByShared(task) ?? this.deniedByHost(task, host);
+  }
+
+  deniedByShared(task: ModelTask): "workspace" | "fleet" | null {
+    if (task.held) return null;
+    if (this.deniedByWorkspace(task)) return "workspace";
+    return this.fitsNow(task, "fleet", "all") ? null : "fleet";
+  }
+
+  /** Every way in which a host, or an older waiter for it, keeps a task out. */
+  protected deniedByHost(task: ModelTask, host: ModelHost): ScopeKind | null {
+    return !host.healthy || this.isFull(host, task) ? "host" : this.overtaken(task, host);
+  }
+
+  isFull(host: ModelHost, task: ModelTask): boolean {
+    return !this.fitsNow(task, "host", host.host_id);
+  }
+
+  /** What keeps the room of this host for an older waiter. */
+  overtaken(task: ModelTask, host: ModelHost): ScopeKind | null {
+    const moved: ModelTask[] = [];
+    for (const other of this.olderIn("fleet", task)) {
+      if (!other.held && this.deniedByWorkspace(other, moved)) moved.push(other);
+      else if (!other.held && !this.fitsAlone(other, "fleet", "all")) continue;
+      else if (other.wait_scope === "fleet" || this.fitsAlone(other, "host", host.host_id)) return other.wait_scope;
+    }
+    return !task.held && this.overtakenInWorkspace(task, moved) ? "workspace" : null;
+  }
+}
+
+function before(left: ModelTask, right: ModelTask): boolean {
+  if (left.accepted_ms !== right.accepted_ms) return left.accepted_ms < right.accepted_ms;
+  return left.member < right.member;
+}
