@@ -32,6 +32,20 @@ test("a wall clock that was set forward is no suspend", () => {
   expect(setup()(2_000, 602_000, 2_000)).toEqual({ suspended_ms: 0, jumped: true });
 });
 
+test("a suspend is told at the next look, however short ago the last one was", () => {
+  const pass = setup();
+
+  expect(pass(1, 1, 1)).toEqual(NOTHING);
+  expect(pass(1, 5_001, 5_001)).toEqual({ suspended_ms: 5_000, jumped: true });
+});
+
+test("a suspend that a set clock hides is told within a tenth of a second", () => {
+  const pass = setup();
+
+  expect(pass(1, 1, 5_001)).toEqual(NOTHING);
+  expect(pass(100, 100, 100)).toEqual({ suspended_ms: 5_000, jumped: true });
+});
+
 test("the system's boot clock runs as the monotonic one does while the host is awake", () => {
   const [boot, monotonic] = [systemClock.bootMs(), systemClock.monotonicMs()];
   while (systemClock.monotonicMs() - monotonic < 50);

@@ -28,15 +28,30 @@ export interface ClockGap {
   readonly jumped: boolean;
 }
 
+/** A read of the boot clock is a read of a file: without a sign of a suspend it is asked this often at most. */
+const BOOT_LOOK_MS = 100;
+
 /** Tells at each look what the clocks did since the one before. */
 export function suspendDetector(clock: Clock = systemClock): () => ClockGap {
-  const read = () => ({ monotonic: clock.monotonicMs(), wall: clock.wallMs(), boot: clock.bootMs() });
+  const read = () => ({ monotonic: clock.monotonicMs(), boot: clock.bootMs() });
+  let last_wall_ahead = clock.wallMs() - clock.monotonicMs();
   let last = read();
-  return () => {
+
+  /** How far the boot clock ran ahead of the monotonic one since it was asked before. */
+  function suspendedMs(): number {
     const now = read();
-    const passed = now.monotonic - last.monotonic;
-    const [boot, wall] = [now.boot - last.boot - passed, now.wall - last.wall - passed];
+    const gap = now.boot - last.boot - (now.monotonic - last.monotonic);
     last = now;
-    return { suspended_ms: boot >= GAP_MS_MIN ? boot : 0, jumped: wall >= GAP_MS_MIN || boot >= GAP_MS_MIN };
+    return gap >= GAP_MS_MIN ? gap : 0;
+  }
+
+  return () => {
+    const monotonic = clock.monotonicMs();
+    const wall_ahead = clock.wallMs() - monotonic;
+    const wall_gap = wall_ahead - last_wall_ahead;
+    last_wall_ahead = wall_ahead;
+    const asks = Math.abs(wall_gap) >= GAP_MS_MIN || monotonic - last.monotonic >= BOOT_LOOK_MS;
+    const suspended_ms = asks ? suspendedMs() : 0;
+    return { suspended_ms, jumped: wall_gap >= GAP_MS_MIN || suspended_ms > 0 };
   };
 }
