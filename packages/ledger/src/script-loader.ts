@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { BOUNDS, TIMES } from "@holdfast/contract";
+import { usedParts } from "./used-parts.js";
 
 export const SCHEMA = 1;
 
@@ -39,7 +40,7 @@ export function loadScripts(options: LoadOptions): Scripts {
   );
 }
 
-/** A script's text with every part in place. */
+/** A script's text with every part of it that is used in place. */
 export function compose(source: string, options: LoadOptions): string {
   const seen = new Set<string>();
 
@@ -56,7 +57,7 @@ export function compose(source: string, options: LoadOptions): string {
       .join("\n");
   }
 
-  return expand(source);
+  return usedParts(expand(source));
 }
 
 function partOf(name: string, options: LoadOptions): string {
