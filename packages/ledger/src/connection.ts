@@ -1,5 +1,6 @@
 /** Connections to Redis. None ever gives a command up by itself: what must end in time is bounded by its caller. */
-import { Redis, type RedisOptions } from "ioredis";
+import type { Redis, RedisOptions } from "ioredis";
+import { BatchedRedis } from "./batched-redis.js";
 
 /** Reconnect and send the command again: a replica was met, or a server that still loads its data. */
 const RECONNECT_AND_RESEND = 2;
@@ -22,7 +23,7 @@ export function connect(options: ConnectOptions): Redis {
     retryStrategy: (tries) => Math.min(50 * 2 ** Math.min(tries, 6), 1_000),
     reconnectOnError: (error) => (/^(READONLY|LOADING)/.test(error.message) ? RECONNECT_AND_RESEND : false),
   };
-  const redis = new Redis(options.url, settings);
+  const redis = new BatchedRedis(options.url, settings);
   // Without a listener ioredis prints each failed try; callers see the state by their own calls.
   redis.on("error", () => undefined);
   return redis;
