@@ -3,11 +3,13 @@ import { benchCancel } from "./cancel.js";
 import { benchCold } from "./cold.js";
 import { type BenchFleet, socketPath, startBenchFleet } from "./fleet.js";
 import { benchLogs } from "./logs.js";
+import { benchRate } from "./queue-path/bench-rate.js";
 import { benchRecovery } from "./recovery.js";
 import { type Row, renderRows } from "./rows.js";
 
 const BENCHES: Record<string, (fleet: BenchFleet) => Promise<Row[]>> = {
   P2: benchCold,
+  P5: benchRate,
   P6: benchLogs,
   P7: benchCancel,
   P8: benchRecovery,

@@ -10,7 +10,7 @@ export interface Row {
   /** Number in the design's table, such as P2. */
   readonly id: string;
   readonly what: string;
-  readonly unit: "ms" | "MB/s";
+  readonly unit: "ms" | "MB/s" | "tasks/s";
   readonly ours: Percentiles;
   readonly baseline: Percentiles;
   /** ours / baseline of the percentile the goal speaks of. */

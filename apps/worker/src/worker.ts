@@ -11,7 +11,7 @@ import {
   startHealthServer,
 } from "@holdfast/chassis";
 import { type BootId, type FleetId, HoldfastError, type HostId } from "@holdfast/contract";
-import { isNewHost } from "@holdfast/engine";
+import { isNewHost, type OpenEngine, openEngine } from "@holdfast/engine";
 import { type Ledger, openLedger } from "@holdfast/ledger";
 import { openTaskQueue } from "@holdfast/queue";
 import { type Boot, type BootDeps, startBoot } from "./boot/boot.js";
@@ -23,6 +23,8 @@ import { createWorkerMetrics } from "./worker-metrics.js";
 export interface WorkerOptions {
   readonly logger?: Logger;
   readonly metrics?: Metrics;
+  /** Opens what sandboxes are made on; the Docker Engine of this machine by default. */
+  readonly openEngine?: OpenEngine;
 }
 
 export interface RunningWorker {
@@ -130,7 +132,8 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
     const fleet_id = await joinFleet(ledger, config);
     const metrics = createWorkerMetrics(registry);
     const program_version = programVersion();
-    const deps = { config, ledger, queue, fleet_id, logger, registry, metrics, program_version, given_up };
+    const opens = { openEngine: options.openEngine ?? openEngine };
+    const deps = { ...opens, config, ledger, queue, fleet_id, logger, registry, metrics, program_version, given_up };
     const first = await startBoot(deps);
     metrics.boots_total.add(1, { began_after: "start" });
     return await serve(deps, first, giveUp, serving, health, closeAll);

@@ -4,7 +4,7 @@
  */
 import { type Duty, deadline, type Logger, type Metrics, pause, type RunningDuty, startDuty } from "@holdfast/chassis";
 import { type BootId, drawBootId, type FleetId } from "@holdfast/contract";
-import { type Engine, openEngine } from "@holdfast/engine";
+import type { Engine, OpenEngine } from "@holdfast/engine";
 import { bootQueue, type Ledger } from "@holdfast/ledger";
 import { SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
 import { engineSocketOf, type WorkerConfig } from "../config.js";
@@ -38,6 +38,7 @@ export interface BootDeps {
   readonly registry: Metrics;
   readonly metrics: WorkerMetrics;
   readonly program_version: string;
+  readonly openEngine: OpenEngine;
   readonly given_up: Promise<void>;
 }
 
@@ -68,7 +69,7 @@ async function within(call: Promise<unknown>, onFailure: () => void): Promise<vo
 }
 
 async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger): Promise<Engine> {
-  const engine = await openEngine({
+  const engine = await deps.openEngine({
     socket_path: engineSocketOf(deps.config),
     fleet_id: deps.fleet_id,
     boot_id,
