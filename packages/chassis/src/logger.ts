@@ -55,19 +55,25 @@ function cleanFields(fields: object, depth = 0): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-type Line = (fields: object) => void;
+type Level = Exclude<LogLevel, "silent">;
 
-function wrap(sink: { debug: Line; info: Line; warn: Line; error: Line }, bound: LogFields): Logger {
+interface Sink extends Readonly<Record<Level, (fields: object) => void>> {
+  isLevelEnabled(level: Level): boolean;
+}
+
+/** `bound` is cleaned with the fields of each line that is written: most children never write one. */
+function wrap(sink: Sink, bound: LogFields): Logger {
   const write =
-    (level: "debug" | "info" | "warn" | "error") =>
-    (event: string, fields: LogFields = {}): void =>
-      sink[level]({ ...bound, ...cleanFields(fields), event });
+    (level: Level) =>
+    (event: string, fields: LogFields = {}): void => {
+      if (sink.isLevelEnabled(level)) sink[level]({ ...cleanFields(bound), ...cleanFields(fields), event });
+    };
   return {
     debug: write("debug"),
     info: write("info"),
     warn: write("warn"),
     error: write("error"),
-    child: (fields) => wrap(sink, { ...bound, ...cleanFields(fields) }),
+    child: (fields) => wrap(sink, { ...bound, ...fields }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What an outcome keeps of one stream: the first and the last half, the true size and the digest of all of it. */
 import { isUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { BOUNDS, type StreamOutput } from "@holdfast/contract";
 import { incompleteTail } from "./utf8-edge.js";
 
@@ -9,9 +9,11 @@ export interface OutputKeep {
   result(): StreamOutput;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** A buffer that grows by doubling up to `max`, so that a million small chunks cost no million objects. */
 function growing(max: number) {
-  let store = Buffer.alloc(0);
+  let store = NOTHING;
   let used = 0;
   return {
     room: () => max - used,
@@ -42,7 +44,7 @@ function ring(size: number) {
       passed += chunk.length;
     },
     bytes(): Buffer {
-      if (store === null || passed === 0) return Buffer.alloc(0);
+      if (store === null || passed === 0) return NOTHING;
       if (passed < size) return store.subarray(0, passed);
       return Buffer.concat([store.subarray(next), store.subarray(0, next)]);
     },
@@ -71,15 +73,19 @@ function joinHalves(head: Buffer, tail: Buffer, total: number): Buffer {
   return Buffer.concat([first, Buffer.from(`\n[truncated ${left} bytes]\n`), last]);
 }
 
+/** Digest of a stream of which nothing came; most streams of most tasks are that. */
+const EMPTY_SHA256 = createHash("sha256").digest("hex");
+
 export function createOutputKeep(bytes_max: number = BOUNDS.outcome_stream_bytes_max): OutputKeep {
   const half = Math.floor(bytes_max / 2);
   const head = growing(half);
   const tail = ring(half);
-  const digest = createHash("sha256");
+  let digest: Hash | null = null;
   let total = 0;
   return {
     take(chunk) {
       total += chunk.length;
+      digest ??= createHash("sha256");
       digest.update(chunk);
       const fits = Math.min(head.room(), chunk.length);
       if (fits > 0) head.add(chunk.subarray(0, fits));
@@ -90,7 +96,7 @@ export function createOutputKeep(bytes_max: number = BOUNDS.outcome_stream_bytes
       const kept = truncated
         ? joinHalves(head.bytes(), tail.bytes(), total)
         : Buffer.concat([head.bytes(), tail.bytes()]);
-      return { ...render(kept), truncated, total_bytes: total, sha256: digest.copy().digest("hex") };
+      return { ...render(kept), truncated, total_bytes: total, sha256: digest?.copy().digest("hex") ?? EMPTY_SHA256 };
     },
   };
 }

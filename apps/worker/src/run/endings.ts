@@ -2,7 +2,6 @@
  * Every way a run can end meets in one race; each is one small function here, and the first to end is the reason.
  * None of them acts: whoever called firstEnding() does what the reason asks for.
  */
-import { pause } from "@holdfast/chassis";
 import type { Sandbox } from "@holdfast/engine";
 import type { Lease } from "../boot/lease.js";
 import type { Orders } from "./orders.js";
@@ -47,10 +46,13 @@ async function onExit(exited: EndingSources["exited"]): Promise<Ending> {
   return exit === null ? never() : { kind: "exit", exit };
 }
 
-async function onTimeLimit(limit_ms: number | null, signal: AbortSignal): Promise<Ending> {
-  if (limit_ms === null) return never();
-  await pause(limit_ms, signal);
-  return { kind: "time_limit" };
+type Found = (ending: Ending) => void;
+type Stop = () => void;
+
+function onTimeLimit(limit_ms: number | null, found: Found): Stop {
+  if (limit_ms === null) return () => {};
+  const timer = setTimeout(() => found({ kind: "time_limit" }), limit_ms);
+  return () => clearTimeout(timer);
 }
 
 async function onFenced(fenced: Promise<void>): Promise<Ending> {
@@ -58,9 +60,13 @@ async function onFenced(fenced: Promise<void>): Promise<Ending> {
   return { kind: "abandon", reason: "fenced" };
 }
 
-async function onLeaseLost(lease: EndingSources["lease"], signal: AbortSignal): Promise<Ending> {
-  while (!signal.aborted && lease.permissionMs() > 0) await pause(LEASE_LOOK_MS, signal);
-  return { kind: "lease_lost" };
+function onLeaseLost(lease: EndingSources["lease"], found: Found): Stop {
+  const look = (): void => {
+    if (lease.permissionMs() <= 0) found({ kind: "lease_lost" });
+  };
+  const timer = setInterval(look, LEASE_LOOK_MS);
+  look();
+  return () => clearInterval(timer);
 }
 
 /** What the engine calls a lost guest is the user's doing only while the engine itself answers. */
@@ -82,17 +88,19 @@ async function onSandboxEnd(sources: EndingSources): Promise<Ending> {
 }
 
 export async function firstEnding(sources: EndingSources): Promise<Ending> {
-  const over = new AbortController();
+  const stops: Stop[] = [];
+  const timed = new Promise<Ending>((found) => {
+    stops.push(onTimeLimit(sources.limit_ms, found), onLeaseLost(sources.lease, found));
+  });
   try {
     return await Promise.race([
       onExit(sources.exited),
       sources.orders.first,
       onFenced(sources.fenced),
       onSandboxEnd(sources),
-      onTimeLimit(sources.limit_ms, over.signal),
-      onLeaseLost(sources.lease, over.signal),
+      timed,
     ]);
   } finally {
-    over.abort();
+    for (const stop of stops) stop();
   }
 }
