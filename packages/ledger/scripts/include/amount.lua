@@ -7,9 +7,15 @@ local function amount_in(fields)
   return amount
 end
 
+-- Read once a script: whatever changes a sum goes through add_to_sum.
+local sums = {}
+
 local function sum_of(scope, id)
-  local sum = redis.call('HMGET', key.sum(scope, id), unpack(AMOUNT))
+  local name = key.sum(scope, id)
+  if sums[name] then return sums[name] end
+  local sum = redis.call('HMGET', name, unpack(AMOUNT))
   for i = 1, #AMOUNT do sum[i] = tonumber(sum[i] or '0') end
+  sums[name] = sum
   return sum
 end
 
@@ -39,13 +45,17 @@ local function take(amount, room)
 end
 
 local function add_to_sum(scope, id, amount, sign)
-  local name, slots = key.sum(scope, id), 0
+  local name, sum, flat = key.sum(scope, id), sum_of(scope, id), {}
   for i, field in ipairs(AMOUNT) do
-    local value = redis.call('HINCRBY', name, field, int(sign * amount[i]))
-    if i == 1 then slots = value end
+    sum[i] = sum[i] + sign * amount[i]
+    flat[#flat + 1], flat[#flat + 2] = field, int(sum[i])
   end
   -- Each reservation holds a slot: at none the sum is empty.
-  if slots == 0 then redis.call('DEL', name) end
+  if sum[1] == 0 then
+    redis.call('DEL', name)
+  else
+    redis.call('HSET', name, unpack(flat))
+  end
 end
 
 -- Workspace and fleet are counted once a task, so that a re-run inherits them; the host once a reservation.

@@ -15,14 +15,29 @@ local function record(name)
   return fields
 end
 
+-- Fields of a task that most scripts ask for: these are read at once, the others as they are asked for.
+local USUAL = {
+  'status', 'boot', 'host', 'token', 'generation', 'fence', 'attempt', 'sequence', 'cancel', 'delivery', 'queue', 'job',
+  'slots', 'cpu_milli', 'memory_mb', 'pids', 'scope_held', 'open', 'wait_scope',
+}
+
 local function load_task(workspace, id)
-  local task = record(key.task(workspace, id))
-  if not task then return nil end
-  task.workspace, task.id = workspace, id
-  task.name = key.task(workspace, id)
+  local name = key.task(workspace, id)
+  local found = redis.call('HMGET', name, unpack(USUAL))
+  if not found[1] then return nil end
   -- `.` is in no id, so that members of lists of tasks can be taken apart.
-  task.member = workspace .. '.' .. id
-  return task
+  local task, absent = { workspace = workspace, id = id, name = name, member = workspace .. '.' .. id }, {}
+  for i, field in ipairs(USUAL) do
+    if found[i] then task[field] = found[i] else absent[field] = true end
+  end
+  return setmetatable(task, {
+    __index = function(_, field)
+      if absent[field] then return nil end
+      local value = redis.call('HGET', name, field)
+      if value then rawset(task, field, value) else absent[field] = true end
+      return value or nil
+    end,
+  })
 end
 
 local function load_member(member)

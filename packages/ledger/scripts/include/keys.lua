@@ -7,10 +7,15 @@ local function int(number)
   return string.format('%.0f', number)
 end
 
+-- Most keys of a script bear the same few ids.
+local known_ids = {}
+
 local function id_part(id)
+  if known_ids[id] then return id end
   if type(id) ~= 'string' or #id > 64 or not string.find(id, '^%w[%w_-]*$') then
     error('BADID not an id of the grammar')
   end
+  known_ids[id] = true
   return id
 end
 
