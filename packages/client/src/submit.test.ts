@@ -15,24 +15,7 @@ function accepted(
   return {
     kind,
     delivery: { workspace_id, task_id, delivery: 1, queue: "tasks", job_id: `default.${task}.1` },
-    view: {
-      workspace_id,
-      task_id,
-      status,
-      phase: status === "PENDING" ? "queued" : "ended",
-      attempt: 0,
-      delivery: 1,
-      image: "shell:1",
-      cancel_requested: false,
-      accepted_at_ms: 1,
-      ended_at_ms: null,
-      waiting: null,
-      host_id: null,
-      given_back: null,
-      cleanup_pending: false,
-      events: 1,
-      outcome: null,
-    },
+    status,
   };
 }
 

@@ -42,7 +42,7 @@ export async function submitTask(deps: SubmitDeps, input: TaskRequestInput): Pro
     case "existing":
       break;
   }
-  if (!isTerminal(reply.view.status)) {
+  if (!isTerminal(reply.status)) {
     await deliver(deps, reply.delivery, deps.fail_fast_ms - (performance.now() - started));
   }
   return { workspace_id: request.workspace_id, task_id, existing: reply.kind === "existing" };

@@ -2,20 +2,20 @@
 -- task-accept: takes a task into the ledger, or finds the one of this name. Refused when Redis is out of memory.
 -- ARGV: workspace, task, digest, body, image, runtime, slots, cpu_milli, memory_mb, pids, attempts_max,
 --   queue_timeout_ms, queue, job ('' where the job is the delivery's own)
--- Replies: {accepted | existing, delivery, queue, job, view}
+-- Replies: {accepted | existing, delivery, queue, job, status}
 --   · {conflict} · {refused, image | runtime | resources, runtime that is there, ...}
 --   · {refused, larger, scope, limit, allowed, asked} · {refused, full, scope, limit, allowed}
 -- Keeps: T2 (by name and digest; also idempotent under re-send by them), Q1, and the backlog's limits
 --- @include "begin"
 --- @include "events"
 --- @include "backlog"
---- @include "view"
+--- @include "boots"
 local workspace, id, digest, body = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local known = load_task(workspace, id)
 if known then
   if known.digest ~= digest then return { 'conflict' } end
-  return { 'existing', known.delivery, known.queue, known.job, view_of(known) }
+  return { 'existing', known.delivery, known.queue, known.job, known.status }
 end
 
 local task = {
@@ -32,21 +32,26 @@ if full then return { 'refused', 'full', unpack(full) } end
 
 -- The oldest records of the index may have expired; a few a call keep it small.
 local index = key.index(workspace)
-for _, oldest in ipairs(redis.call('ZRANGE', index, 0, 3)) do
-  if redis.call('EXISTS', key.task(workspace, oldest)) == 0 then redis.call('ZREM', index, oldest) end
+local oldest, names = redis.call('ZRANGE', index, 0, 3), {}
+for i = 1, #oldest do names[i] = key.task(workspace, oldest[i]) end
+if #names > 0 and redis.call('EXISTS', unpack(names)) < #names then
+  for i, name in ipairs(names) do
+    if redis.call('EXISTS', name) == 0 then redis.call('ZREM', index, oldest[i]) end
+  end
 end
 
 task.workspace, task.id, task.name, task.member = workspace, id, key.task(workspace, id), workspace .. '.' .. id
 redis.call('DEL', key.body(workspace, id), key.events(workspace, id), key.logs(workspace, id),
   key.marks(workspace, id), key.output(workspace, id), key.followers(workspace, id))
-redis.call('HSET', task.name,
-  'digest', digest, 'image', task.image, 'runtime', task.runtime, 'slots', task.slots, 'cpu_milli', task.cpu_milli,
-  'memory_mb', task.memory_mb, 'pids', task.pids, 'attempts_max', task.attempts_max,
-  'queue_timeout_ms', task.queue_timeout_ms, 'queue', task.queue)
+task.attempt, task.sequence = '0', '0'
+emit_state(task, '{"kind":"task_accepted"}')
 set(task, {
+  digest = digest, image = task.image, runtime = task.runtime, slots = task.slots, cpu_milli = task.cpu_milli,
+  memory_mb = task.memory_mb, pids = task.pids, attempts_max = task.attempts_max,
+  queue_timeout_ms = task.queue_timeout_ms, queue = task.queue,
   status = 'PENDING', accepted_us = now_us, accepted_ms = int(now_ms), pending_since_ms = int(now_ms),
-  delivery = '1', job = ARGV[14] ~= '' and ARGV[14] or job_of(task, '1'), attempt = '0', counted = '0',
-  hand_backs = '0', generation = '0', sequence = '0', cancel = '0', ran = '0', scope_held = '0', open = '0',
+  delivery = '1', job = ARGV[14] ~= '' and ARGV[14] or job_of(task, '1'), attempt = task.attempt, counted = '0',
+  hand_backs = '0', generation = '0', sequence = task.sequence, cancel = '0', ran = '0', scope_held = '0', open = '0',
   judged = int(redis.call('EXISTS', key.hosts)), body_bytes = task.body_bytes, log_bytes = '0', log_cut_bytes = '0',
   log_marked_bytes = '0',
 })
@@ -56,5 +61,4 @@ redis.call('ZADD', index, int(now_ms), id)
 redis.call('PERSIST', index)
 redis.call('ZADD', key.pending, int(now_ms + tonumber(task.queue_timeout_ms)), task.member)
 redis.call('ZADD', key.healing, int(now_ms + HEALING_FIRST_MS), task.member)
-emit_state(task, '{"kind":"task_accepted"}')
-return { 'accepted', task.delivery, task.queue, task.job, view_of(task) }
+return { 'accepted', task.delivery, task.queue, task.job, task.status }

@@ -15,5 +15,5 @@ if task.cancel == '1' then return { 'cancelled' } end
 
 redis.call('HSET', reservation, 'state', 'active')
 emit_state(task, '{"kind":"task_started","host_id":"' .. task.host .. '","generation":' .. task.generation .. '}')
-set(task, { ran = '1', started_sequence = task.sequence })
+set(task, { ran = '1', started_sequence = task.sequence, sequence = task.sequence })
 return { 'active', task.sequence }

@@ -33,11 +33,12 @@ if task and task.moved_by == token and task.moved_as == task.delivery and task.s
   return elsewhere(task)
 end
 -- A token stands for one admit: spent or lent elsewhere, it can only belong to a delayed copy.
-if not task or redis.call('EXISTS', key.gone(token)) == 1 then return { 'stale' } end
-local reserved = redis.call('EXISTS', key.reservation(token)) == 1
-if reserved and not (task.status == 'RUNNING' and task.token == token) then return { 'stale' } end
+if not task then return { 'stale' } end
+local spent_or_lent = redis.call('EXISTS', key.gone(token), key.reservation(token)) > 0
+if spent_or_lent and not (task.status == 'RUNNING' and task.token == token) then return { 'stale' } end
 if task.delivery ~= delivery then return { 'stale' } end
-if not boot_may_act(boot) or redis.call('HGET', key.boot(boot), 'host') ~= host then return { 'fenced' } end
+local acting = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'host')
+if not lease_stands(acting[1], acting[2]) or acting[3] ~= host then return { 'fenced' } end
 if task.status == 'RUNNING' then
   if task.boot == boot then return granted(task) end
   return { 'busy' }
@@ -51,10 +52,11 @@ end
 
 local deadline = redis.call('ZSCORE', key.pending, task.member)
 if deadline and now_ms >= tonumber(deadline) then return refuse(ARGV[11]) end
-if redis.call('HGET', key.boot(boot), 'state') == 'DRAINING' then return { 'draining', 'boot' } end
+if acting[1] == 'DRAINING' then return { 'draining', 'boot' } end
 if host_drains(host) then return { 'draining', 'host' } end
 if not grants_open() or shows_strangers(host) then return { 'closed' } end
-local refusal = refusal_of(task)
+local able = could_serve(host, task)
+local refusal = not able and refusal_of(task)
 if refusal == 'image' then return refuse(ARGV[8]) end
 if refusal == 'runtime' then return refuse(ARGV[9]) end
 -- What was small enough when it was accepted waits: a limit that was lowered ends nothing.
@@ -65,7 +67,7 @@ local function denied()
   local amount, held = amount_in(task), task.scope_held == '1'
   if not held and denied_by_workspace(task, free_in('workspace', workspace)) then return 'workspace' end
   if not held and not fits(amount, free_in('fleet', 'all')) then return 'fleet' end
-  if not engine_healthy(host) or not could_serve(host, task) then return 'host' end
+  if not able or not engine_healthy(host) then return 'host' end
   if not fits(amount, free_in('host', host)) then return 'host' end
   local by, moved = overtaken_in_fleet(task, host)
   for _, other in ipairs(moved) do park(other, 'workspace') end
@@ -95,6 +97,7 @@ local fence = next_fence()
 set(task, {
   status = 'RUNNING', boot = boot, host = host, token = token, sandbox = sandbox, attempt = attempt,
   generation = attempt, fence = fence, granted_ms = int(now_ms), open = int(tonumber(task.open) + 1),
+  scope_held = '1',
 })
 redis.call('HSET', key.reservation(token),
   'state', 'pending', 'boot', boot, 'host', host, 'workspace', workspace, 'task', id, 'sandbox', sandbox,

@@ -33,7 +33,7 @@ export type * from "./delivery.js";
 
 export type AcceptReply =
   /** `delivery.job_id` names the job that carries the current delivery. */
-  | { readonly kind: "accepted" | "existing"; readonly delivery: Delivery; readonly view: TaskView }
+  | { readonly kind: "accepted" | "existing"; readonly delivery: Delivery; readonly status: TaskStatus }
   | { readonly kind: "conflict" }
   | { readonly kind: "refused"; readonly error: TaskError };
 

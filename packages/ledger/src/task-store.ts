@@ -15,6 +15,7 @@ import {
   type TaskRequest,
   taskError,
   taskRequestSchema,
+  taskStatusSchema,
   tooSmall,
   withoutOutput,
 } from "@holdfast/contract";
@@ -126,7 +127,11 @@ async function accept(caller: Caller, request: TaskRequest, origin: Origin): Pro
   const kind = tagOf(reply, ["accepted", "existing", "conflict", "refused"]);
   if (kind === "conflict") return { kind };
   if (kind === "refused") return { kind, error: failures.refusalOf(text(reply[1]), request, reply.slice(2).map(text)) };
-  return { kind, delivery: deliveryOf({ workspace_id, task_id }, reply.slice(1, 4)), view: viewOf(reply[4]) };
+  return {
+    kind,
+    delivery: deliveryOf({ workspace_id, task_id }, reply.slice(1, 4)),
+    status: taskStatusSchema.parse(reply[4]),
+  };
 }
 
 async function admit(caller: Caller, call: AdmitCall): Promise<AdmitReply> {

@@ -8,6 +8,7 @@ const connection = new Redis(redis_url, { maxRetriesPerRequest: null });
 const options = { connection, prefix: queue_prefix, concurrency, removeOnComplete: FINISHED_KEPT };
 const worker = new Worker(BARE_QUEUE, async () => {}, options);
 await worker.waitUntilReady();
+process.once("disconnect", () => process.exit());
 process.once("SIGTERM", async () => {
   await worker.close();
   connection.disconnect();

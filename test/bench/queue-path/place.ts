@@ -56,6 +56,7 @@ export function serveBatches(one: (n: number, batch: Batch) => Promise<unknown>,
   process.on("message", (batch: Batch) => {
     void submitBatch(batch, (n) => one(n, batch)).then((times) => process.send?.(times));
   });
+  process.once("disconnect", () => process.exit());
   process.once("SIGTERM", () => void close().then(() => process.disconnect?.()));
   process.send?.("ready");
 }

@@ -15,5 +15,6 @@ const config = readWorkerConfig({
 });
 const logger = createLogger({ name: "worker", level: config.HOLDFAST_LOG_LEVEL });
 const worker = await startWorker(config, { logger, openEngine: openNoopEngine });
+process.once("disconnect", () => process.exit());
 process.once("SIGTERM", () => void worker.stop().then(() => process.disconnect?.()));
 process.send?.("ready");

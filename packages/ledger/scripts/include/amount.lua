@@ -19,10 +19,15 @@ local function sum_of(scope, id)
   return sum
 end
 
--- What was never limited is unlimited.
+-- What was never limited is unlimited. Read once a script: who changes limits asks for them afterwards only.
+local known_limits = {}
+
 local function limits_of(scope, id)
-  local limits = redis.call('HMGET', key.limits(scope, id), unpack(AMOUNT))
+  local name = key.limits(scope, id)
+  if known_limits[name] then return known_limits[name] end
+  local limits = redis.call('HMGET', name, unpack(AMOUNT))
   for i = 1, #AMOUNT do limits[i] = tonumber(limits[i] or '') or math.huge end
+  known_limits[name] = limits
   return limits
 end
 
@@ -58,12 +63,12 @@ local function add_to_sum(scope, id, amount, sign)
   end
 end
 
--- Workspace and fleet are counted once a task, so that a re-run inherits them; the host once a reservation.
+-- Workspace and fleet are counted once a task, so that a re-run inherits them; the host once a reservation. The caller
+-- stores that they are held.
 local function hold_shared_scopes(task)
   if task.scope_held == '1' then return end
   add_to_sum('workspace', task.workspace, amount_in(task), 1)
   add_to_sum('fleet', 'all', amount_in(task), 1)
-  set(task, { scope_held = '1' })
 end
 
 -- A RUNNING task has an open token.

@@ -24,16 +24,20 @@ local function add_own_jobs(task, promotions, with_job)
   if with_job then promotions[#promotions + 1] = promotion(task) end
 end
 
-local function finish(task, status, outcome, finished, promotions)
+local function finish(task, status, outcome, finished, promotions, ended_by)
   local waits = task.status == 'PENDING'
   emit_state(task, finished)
   leave(task)
   leave_route(task)
   add_own_jobs(task, promotions, waits)
   forget_body(task)
-  set(task, { status = status, outcome = outcome, ended_ms = int(now_ms) })
-  redis.call('ZREM', key.pending, task.member)
-  redis.call('ZREM', key.healing, task.member)
+  set(task, {
+    status = status, outcome = outcome, ended_ms = int(now_ms), sequence = task.sequence, ended_by = ended_by,
+  })
+  if waits then
+    redis.call('ZREM', key.pending, task.member)
+    redis.call('ZREM', key.healing, task.member)
+  end
   redis.call('PEXPIRE', key.events(task.workspace, task.id), RECORD_RETENTION_MS)
   for _, name in ipairs({ key.logs, key.marks, key.followers }) do
     redis.call('PEXPIRE', name(task.workspace, task.id), OUTPUT_RETENTION_MS)
@@ -108,7 +112,7 @@ local function give_back(task, counted, requeued, failures, promotions)
   else
     follow_plain_job(task)
     emit_state(task, requeued)
-    set(task, { status = 'PENDING', pending_since_ms = int(now_ms) })
+    set(task, { status = 'PENDING', pending_since_ms = int(now_ms), sequence = task.sequence })
     clear(task, { 'boot', 'host', 'token', 'sandbox', 'fence', 'granted_ms' })
     add_queued(task, 1)
     redis.call('ZADD', key.pending, int(now_ms + tonumber(task.queue_timeout_ms)), task.member)

@@ -9,7 +9,7 @@ local function emit(task, body, stream)
   redis.call('PUBLISH', key.news(task.workspace, task.id), news)
 end
 
+-- The caller stores the sequence with whatever else it changes.
 local function emit_state(task, body)
   emit(task, body, key.events(task.workspace, task.id))
-  redis.call('HSET', task.name, 'sequence', task.sequence)
 end
