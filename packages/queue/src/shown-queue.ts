@@ -9,6 +9,7 @@ import { cutData } from "./job-codec.js";
 /** A job whose texts are longer than this together is shown by its length alone. */
 const SHOWN_BYTES_MAX = 64 * 1024;
 const TEXTS = ["data", "name", "opts", "progress", "returnvalue", "failedReason", "stacktrace"];
+const TIMES = ["timestamp", "processedOn", "finishedOn"];
 const STATES: JobType[] = ["active", "completed", "delayed", "failed", "prioritized", "waiting", "waiting-children"];
 const NOTHING = { name: "", opts: {}, progress: 0, failedReason: "", returnvalue: "null" };
 const NO_COUNTS = { attemptsMade: 0, attemptsStarted: 0, stalledCounter: 0 };
@@ -37,9 +38,10 @@ export class ShownQueue extends Queue {
   }
 
   async #standIn(id: string, data: Readonly<Record<string, string | number>>, failedReason = ""): Promise<Job> {
-    const [timestamp, finishedOn] = await this.#connection.hmget(this.toKey(id), "timestamp", "finishedOn");
-    const times = { timestamp: Number(timestamp), ...(finishedOn ? { finishedOn: Number(finishedOn) } : {}) };
-    return Job.fromJSON(this, { ...NOTHING, ...NO_COUNTS, ...times, id, failedReason, data: JSON.stringify(data) });
+    const found = await this.#connection.hmget(this.toKey(id), ...TIMES);
+    const times = Object.fromEntries(TIMES.flatMap((time, at) => (found[at] ? [[time, Number(found[at])]] : [])));
+    const known = { timestamp: 0, ...times, id, failedReason, data: JSON.stringify(data) };
+    return Job.fromJSON(this, { ...NOTHING, ...NO_COUNTS, ...known });
   }
 
   /** BullMQ's own reads each job twice, whole. */
