@@ -191,7 +191,7 @@ describe("holdfast drain and undrain", () => {
     expect(await host()).toMatchObject({ draining: true, boots: [{ state: "LIVE" }] });
     expect((await bench.holdfast("hosts")).stdout.toString()).toContain(" drained ");
     expect(await view(running)).toMatchObject({ status: "RUNNING", attempt: 1 });
-    expect(await view(waiting)).toMatchObject({ status: "PENDING", attempt: 0, waiting: {} });
+    expect(await view(waiting)).toMatchObject({ status: "PENDING", attempt: 0, waiting: { reason: "draining" } });
     await bench.holdfast("cancel", running);
     expect((await bench.holdfast("watch", running)).code).toBe(130);
 

@@ -139,6 +139,7 @@ it("leave their tombstones with an expiry and nothing else, whatever was in thei
   await Promise.all(boots.map(({ boot_id }) => f.redis.del(`${f.root}:boot:${boot_id}`)));
   const next = await f.register({ host_id: host_ids[0] as HostId, limits: null });
   expect(await f.redis.smembers(`${f.root}:host:${next.host_id}:boots`)).toEqual([next.boot_id]);
+  expect(await f.redis.exists(`${f.root}:host:${next.host_id}:dead`)).toBe(0);
   await retire(next);
 }, 600_000);
 

@@ -55,7 +55,7 @@ it("what runs ends as usual, what waits goes on when the host is back, and no re
   try {
     expect([second.host_id, second.host_draining, await isReady(second)]).toEqual([worker.host_id, true, false]);
     expect(await client.hosts()).toMatchObject([{ draining: true, boots: [{ state: "LIVE" }, { state: "LIVE" }] }]);
-    expect((await client.status(waiting)).waiting).not.toBeNull();
+    expect((await client.status(waiting)).waiting).toMatchObject({ reason: "draining" });
     expect(await queue.counts(SHARED_QUEUE)).toMatchObject({ waiting: 1, parked: 0 });
     expect((await client.status(running)).status).toBe("RUNNING");
 

@@ -9,7 +9,7 @@
 --- @include "tombstones"
 local list = {}
 for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
-  for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
+  for _, boot in ipairs(redis.call('SUNION', key.host_boots(host), key.host_dead(host))) do
     local found = redis.call('HMGET', key.boot(boot), 'state', 'counter', 'lease_ends_ms', 'dead_ms')
     if found[1] then
       local dead = found[1] == 'DEAD' and int(age_of_death(boot, found[4])) or ''

@@ -57,8 +57,8 @@ redis.call('HSET', key.host(host), 'engine_version', ARGV[3], 'program_version',
 if alone then redis.call('DEL', key.host_images(host), key.host_runtimes(host)) end
 for i = 8, first_image - 1 do redis.call('SADD', key.host_runtimes(host), ARGV[i]) end
 for i = first_image, #ARGV, 2 do redis.call('HSET', key.host_images(host), ARGV[i], ARGV[i + 1]) end
-for _, other in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
-  if redis.call('EXISTS', key.boot(other)) == 0 then redis.call('SREM', key.host_boots(host), other) end
+for _, other in ipairs(redis.call('SMEMBERS', key.host_dead(host))) do
+  if redis.call('EXISTS', key.boot(other)) == 0 then redis.call('SREM', key.host_dead(host), other) end
 end
 redis.call('SADD', key.host_boots(host), boot)
 redis.call('HSET', key.boot(boot), 'host', host, 'state', 'LIVE', 'counter', '-1', 'program_version', ARGV[4],

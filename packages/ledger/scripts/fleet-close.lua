@@ -5,10 +5,7 @@
 --- @include "begin"
 if redis.call('EXISTS', key.reservations) == 1 then return 0 end
 for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
-  for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
-    local state = redis.call('HGET', key.boot(boot), 'state')
-    if state and state ~= 'DEAD' then return 0 end
-  end
+  if redis.call('EXISTS', key.host_boots(host)) == 1 then return 0 end
 end
 redis.call('HSET', key.fleet, 'closed_cleanly', '1')
 return 1

@@ -10,7 +10,7 @@ local hosts = redis.call('SMEMBERS', key.hosts)
 table.sort(hosts)
 for _, host in ipairs(hosts) do
   local found = redis.call('HMGET', key.host(host), 'engine_healthy', 'draining', 'engine_version')
-  local boots, ids = {}, redis.call('SMEMBERS', key.host_boots(host))
+  local boots, ids = {}, redis.call('SUNION', key.host_boots(host), key.host_dead(host))
   table.sort(ids)
   for _, boot in ipairs(ids) do
     local state = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')

@@ -234,14 +234,18 @@ function strays(found: Found): string[] {
 function straysOfBoots(found: Found): string[] {
   const root = `${rootOf(found.prefix)}:boot:`;
   const of = (boot: string, set: string) => found.sets.get(`${root}${boot}:${set}`) ?? [];
+  const listed = (host: string | undefined, set: string, boot: string) =>
+    found.sets.get(`${rootOf(found.prefix)}:host:${host}:${set}`)?.includes(boot) ?? false;
   const boots = [...hashesOf(found, "boot")].filter(([id]) => !id.includes(":"));
   const routed = tasksOf(found).filter(({ fields }) => fields["status"] === "PENDING");
-  return boots.flatMap(([boot, { state }]) => {
+  return boots.flatMap(([boot, { state, host }]) => {
     const here = routed.filter(({ fields }) => fields["queue"] === `boot.${boot}`).map(({ member }) => member);
     const named = of(boot, "tokens").length + of(boot, "routes").length > 0;
     const lasts = found.lasting.has(`${root}${boot}`);
     return [
       ...symmetric(`routes of ${boot}`, new Set(of(boot, "routes")), new Set(here)),
+      ...(listed(host, "boots", boot) === (state !== "DEAD") ? [] : [`${boot} is ${state}: boots of its host`]),
+      ...(listed(host, "dead", boot) === (state === "DEAD") ? [] : [`${boot} is ${state}: tombstones of its host`]),
       ...(lasts === (state !== "DEAD" || named) ? [] : [`${boot} is ${state}, named ${named}, and lasts ${lasts}`]),
     ];
   });

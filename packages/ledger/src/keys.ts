@@ -57,7 +57,9 @@ export function keysOf(prefix: string) {
     /** Channel that wakes a boot. */
     bell: ofOne("boot", ":bell"),
     host: ofOne("host", ""),
+    /** Those that are not DEAD; tombstones are kept apart, since every admit asks for these. */
     host_boots: ofOne("host", ":boots"),
+    host_dead: ofOne("host", ":dead"),
     host_images: ofOne("host", ":images"),
     host_runtimes: ofOne("host", ":runtimes"),
     sum: ofScope("sum"),
@@ -73,7 +75,7 @@ export type Keys = ReturnType<typeof keysOf>;
 /** The closed list of keys that may stand without expiry when nothing runs and nobody lives (Q1). */
 export function standingKeys(prefix: string): readonly RegExp[] {
   const root = rootOf(prefix).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const hosts = ["hosts", "host:[^:]+", "host:[^:]+:(boots|images|runtimes)"];
+  const hosts = ["hosts", "host:[^:]+", "host:[^:]+:(boots|dead|images|runtimes)"];
   const forms = ["fleet", "fence", ...hosts, "limits:[^:]+:[^:]+", "workspaces"];
   return forms.map((form) => new RegExp(`^${root}:${form}$`));
 }

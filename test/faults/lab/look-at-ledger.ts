@@ -15,7 +15,7 @@ local scopes = { 'fleet:all' }
 for _, workspace in ipairs(ARGV) do scopes[#scopes + 1] = 'workspace:' .. workspace end
 for _, host in ipairs(redis.call('SMEMBERS', root .. ':hosts')) do
   scopes[#scopes + 1] = 'host:' .. host
-  for _, boot in ipairs(redis.call('SMEMBERS', root .. ':host:' .. host .. ':boots')) do
+  for _, boot in ipairs(redis.call('SUNION', root .. ':host:' .. host .. ':boots', root .. ':host:' .. host .. ':dead')) do
     found.boots[boot] = redis.call('HGET', root .. ':boot:' .. boot, 'state') or nil
   end
 end

@@ -65,6 +65,7 @@ key.boot_routes = of_one(':boot:', ':routes')
 key.bell = of_one(':boot:', ':bell')
 key.host = of_one(':host:', '')
 key.host_boots = of_one(':host:', ':boots')
+key.host_dead = of_one(':host:', ':dead')
 key.host_images = of_one(':host:', ':images')
 key.host_runtimes = of_one(':host:', ':runtimes')
 

@@ -3,7 +3,7 @@
 -- first look in a run of Redis has none before it: there all that is unknown counts.
 local function note_strangers(boot, host, seen)
   local known, unknown, count = {}, {}, 0
-  for _, other in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
+  for _, other in ipairs(redis.call('SUNION', key.host_boots(host), key.host_dead(host))) do
     for _, token in ipairs(redis.call('SMEMBERS', key.boot_tokens(other))) do
       known[redis.call('HGET', key.reservation(token), 'sandbox')] = true
     end

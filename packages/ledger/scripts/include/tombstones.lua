@@ -7,6 +7,8 @@ local function let_tombstone_go(boot)
 end
 
 local function declare_dead(boot)
+  local host = redis.call('HGET', key.boot(boot), 'host')
+  redis.call('SMOVE', key.host_boots(host), key.host_dead(host), boot)
   redis.call('HSET', key.boot(boot), 'state', 'DEAD', 'dead_ms', int(now_ms))
   redis.call('HDEL', key.boot(boot), 'lease_ends_ms')
   redis.call('DEL', key.boot_missing(boot))
