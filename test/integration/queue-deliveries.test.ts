@@ -136,6 +136,26 @@ describe("a job that cannot be used", () => {
   });
 });
 
+describe("a job that lay down while it was called", () => {
+  it("is woken at once, and one that was not sleeps on", async () => {
+    const opened = bench();
+    const called = new Set(["task_called"]);
+    for (const task of ["task_called", "task_quiet"]) await opened.queue.deliver(deliveryOf(task));
+    const parking = await handleWith(opened, (envelope) => {
+      const task = taskOf(envelope);
+      return { kind: "park", sleep_ms: 60_000, overslept: async () => called.delete(task) };
+    });
+    parking.consumer.setSlots(2);
+    await parking.seenAtLeast(3);
+    await waitFor(async () => (await opened.queue.counts("tasks")).parked === 2, {
+      bound_ms: 5_000,
+      what: "both sleep",
+    });
+
+    expect(parking.seen.map(taskOf).sort()).toEqual(["task_called", "task_called", "task_quiet"]);
+  });
+});
+
 describe("a plain producer", () => {
   it("waits with stock BullMQ for the outcome, and its job sleeps as a follower meanwhile", async () => {
     const opened = bench();

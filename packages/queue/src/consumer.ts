@@ -62,6 +62,8 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
         throw withoutStack(new UnrecoverableError(disposition.message));
       case "park":
         await moved("park", job, () => job.moveToDelayed(bullTime(job, fetched) + disposition.sleep_ms, token));
+        // Not waited for: this slot is free, and the job may be fetched again only once it was let go here.
+        void wakeIfOverslept(job, disposition);
         throw new DelayedError();
       case "give_back":
         await moved("give_back", job, () => job.moveToWait(token));
@@ -76,6 +78,10 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
       notice("handler_failed", { job_id: job.id, error });
       return { kind: "park", sleep_ms: HANDLER_FAILED_SLEEP_MS };
     }
+  }
+
+  async function wakeIfOverslept(job: Job, { overslept }: Extract<Disposition, { kind: "park" }>): Promise<void> {
+    if (overslept && (await overslept().catch(() => false))) await moved("wake", job, () => job.promote());
   }
 
   /** A job that is not ours any more (its lock lapsed, or a re-sent move came second) is left as it stands. */

@@ -21,7 +21,12 @@ export type Disposition =
   /** Completed: another delivery carries the task. */
   | { readonly kind: "stale" }
   /** Sleeps until promoted, `sleep_ms` at most. Counts no attempt. */
-  | { readonly kind: "park"; readonly sleep_ms: number }
+  | {
+      readonly kind: "park";
+      readonly sleep_ms: number;
+      /** Asked once the job sleeps: true wakes it, since who wakes sleepers may have come while it lay down. */
+      overslept?(): Promise<boolean>;
+    }
   /** Back to the head of its queue. Counts no attempt. */
   | { readonly kind: "give_back" }
   /** The job itself is unusable: it fails for good with this message. */

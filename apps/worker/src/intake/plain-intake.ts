@@ -43,8 +43,10 @@ async function followTask(boot: BootState, name: TaskName, queue: string, job_id
   switch (reply.kind) {
     case "done":
       return { kind: "complete", outcome: reply.outcome };
-    case "waiting":
-      return { kind: "park", sleep_ms: TIMES.parked_sleep_ms };
+    case "waiting": {
+      const overslept = async () => (await boot.ledger.tasks.follow(name, queue, job_id)).kind === "done";
+      return { kind: "park", sleep_ms: TIMES.parked_sleep_ms, overslept };
+    }
     case "unknown":
       return { kind: "give_back" };
   }
