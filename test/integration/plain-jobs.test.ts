@@ -1,4 +1,4 @@
-/** What any BullMQ client may do to the shared queue: each job ends, its producer hears why, and nobody else notices. */
+/** What any BullMQ client may do to the shared queue: each job ends, its producer hears why, nobody else notices. */
 import { type Outcome, taskIdSchema } from "@holdfast/contract";
 import { deriveTaskId } from "@holdfast/queue";
 import { FlowProducer, Queue } from "bullmq";
