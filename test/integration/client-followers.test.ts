@@ -29,7 +29,7 @@ async function followElsewhere(envelope: Envelope, queue: string): Promise<Dispo
   await bench.ledger.tasks.accept({ ...parsed.request, task_id }, { queue, job_id: envelope.job_id });
   const followed = await bench.ledger.tasks.follow(name, queue, envelope.job_id);
   if (followed.kind === "done") return { kind: "complete", outcome: followed.outcome };
-  return { kind: "park", sleep_ms: 60_000 };
+  return { kind: "park", sleep_ms: 30_000 };
 }
 
 describe("plain producers whose task runs elsewhere", () => {

@@ -58,11 +58,11 @@ describe("a boot's own queue", () => {
     await bench.queue.deliver(deliveryOf("task_other", 1, bootQueue(other)));
     consumer.consumer.setSlots(1);
     await consumer.seenAtLeast(3);
-    expect(await bench.queue.counts(bootQueue(dead))).toEqual({ waiting: 1, active: 1, parked: 1 });
+    expect(await bench.queue.counts(bootQueue(dead))).toEqual({ waiting: 1, active: 1, parked: 1, paused: false });
 
     await bench.queue.removeBootQueue(dead);
 
-    expect(await bench.queue.counts(bootQueue(dead))).toEqual({ waiting: 0, active: 0, parked: 0 });
+    expect(await bench.queue.counts(bootQueue(dead))).toEqual({ waiting: 0, active: 0, parked: 0, paused: false });
     held.open();
     await consumer.consumer.close(5_000);
     await bench.queue.removeBootQueue(dead);

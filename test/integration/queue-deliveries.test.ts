@@ -1,3 +1,4 @@
+import { healDelivery } from "@holdfast/queue";
 import { Queue, QueueEvents } from "bullmq";
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../support/wait-for.js";
@@ -10,7 +11,7 @@ describe("a delivery on the shared queue", () => {
     const { queue, ...rest } = bench();
     for (let k = 0; k < 5; k += 1) await queue.deliver(deliveryOf("task_a"));
     await queue.deliver(deliveryOf("task_a", 2));
-    expect(await queue.counts("tasks")).toEqual({ waiting: 2, active: 0, parked: 0 });
+    expect(await queue.counts("tasks")).toEqual({ waiting: 2, active: 0, parked: 0, paused: false });
 
     const handled = await handleWith({ queue, ...rest }, complete);
     handled.consumer.setSlots(1);
@@ -47,13 +48,13 @@ describe("a delivery on the shared queue", () => {
     const handled = await handleWith(opened, async (envelope) => {
       if (!parks) return complete(envelope);
       await first.opened;
-      return { kind: "park", sleep_ms: 60_000 };
+      return { kind: "park", sleep_ms: 30_000 };
     });
     handled.consumer.setSlots(1);
     await stateIs("active");
     first.open();
     await stateIs("parked");
-    expect(await queue.counts("tasks")).toEqual({ waiting: 0, active: 0, parked: 1 });
+    expect(await queue.counts("tasks")).toEqual({ waiting: 0, active: 0, parked: 1, paused: false });
     parks = false;
     await queue.promote([{ ...deliveryOf("task_a") }]);
     await stateIs("finished");
@@ -64,7 +65,7 @@ describe("a delivery on the shared queue", () => {
 
     await queue.deliver({ ...deliveryOf("task_a"), job_id: "41" });
 
-    expect(await queue.counts("tasks")).toEqual({ waiting: 0, active: 0, parked: 0 });
+    expect(await queue.counts("tasks")).toEqual({ waiting: 0, active: 0, parked: 0, paused: false });
   });
 
   it("completes with the outcome without output text, or as stale", async () => {
@@ -136,6 +137,34 @@ describe("a job that cannot be used", () => {
   });
 });
 
+it("a job whose sleep is over waits, though nobody has fetched since (the watchdog counts it)", async () => {
+  const opened = bench();
+  await opened.queue.boardQueue().add("x", {}, { delay: 50 });
+  await opened.queue.boardQueue().add("x", {}, { delay: 3_600_000 });
+
+  const due = async () => (await opened.queue.counts("tasks")).waiting === 1;
+  await waitFor(due, { bound_ms: 5_000, what: "the first is due" });
+  expect(await opened.queue.counts("tasks")).toEqual({ waiting: 1, active: 0, parked: 1, paused: false });
+});
+
+describe("a job that was laid down by hand", () => {
+  it("for longer than ours sleep is woken by healing; somebody else's under an id of ours is none of ours", async () => {
+    const opened = bench();
+    const tasks = { redeliver: async () => null };
+    await opened.queue.deliver(deliveryOf("task_a"));
+    const handled = await handleWith(opened, () => ({ kind: "park", sleep_ms: 3_600_000 }));
+    handled.consumer.setSlots(1);
+    const state = () => opened.queue.state("tasks", "default.task_a.1");
+    await waitFor(async () => (await state()) === "delayed", { bound_ms: 5_000, what: "it sleeps" });
+    await handled.consumer.close(1_000);
+    await opened.queue.boardQueue().add("squat", {}, { jobId: "default.task_b.1", delay: 3_600_000 });
+
+    expect(await healDelivery(opened.queue, tasks, deliveryOf("task_a"))).toEqual({ kind: "woken", state: "delayed" });
+    expect(await state()).toBe("waiting");
+    expect(await opened.queue.state("tasks", "default.task_b.1")).toBe("gone");
+  });
+});
+
 describe("a job that lay down while it was called", () => {
   it("is woken at once, and one that was not sleeps on", async () => {
     const opened = bench();
@@ -165,7 +194,7 @@ describe("a plain producer", () => {
     await events.waitUntilReady();
     let ended = false;
     const handled = await handleWith(opened, () =>
-      ended ? { kind: "complete", outcome: outcomeOf("task_x") } : { kind: "park", sleep_ms: 60_000 },
+      ended ? { kind: "complete", outcome: outcomeOf("task_x") } : { kind: "park", sleep_ms: 30_000 },
     );
     handled.consumer.setSlots(1);
 

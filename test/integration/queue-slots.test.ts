@@ -203,7 +203,7 @@ describe("a parked job", () => {
     const woken = await opened.queue.promote(["gone", "active", "finished", "new_2"].map((task) => deliveryOf(task)));
 
     expect(woken).toBe(0);
-    expect(await opened.queue.counts(SHARED_QUEUE)).toEqual({ waiting: 2, active: 1, parked: 0 });
+    expect(await opened.queue.counts(SHARED_QUEUE)).toEqual({ waiting: 2, active: 1, parked: 0, paused: false });
     held.open();
     await handled.seenAtLeast(4);
     expect(handled.seen.map(taskOf)).toEqual(["finished", "active", "new_1", "new_2"]);

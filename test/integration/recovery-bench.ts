@@ -6,7 +6,7 @@ import { type BootId, drawFleetId, type FleetId, type TaskEvent, type TaskReques
 import { openLedger } from "@holdfast/ledger";
 import { openTaskQueue, SHARED_QUEUE } from "@holdfast/queue";
 import { engineCensus, type FoundContainer } from "../support/census.js";
-import { expectNothingLeft, fleetEnv, SHELL_IMAGE } from "../support/fleet.js";
+import { expectNothingLeft, fleetEnv, SHELL_IMAGE, sumOfSamples } from "../support/fleet.js";
 import { freePort } from "../support/free-port.js";
 import { waitFor } from "../support/wait-for.js";
 
@@ -68,8 +68,7 @@ async function liveBoots(client: HoldfastClient): Promise<BootId[]> {
 
 async function readMetric(port: number, name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const rows = text.split("\n").filter((row) => row.startsWith(`${name} `) || row.startsWith(`${name}{`));
-  return rows.reduce((sum, row) => sum + Number(row.split(" ").at(-1)), 0);
+  return sumOfSamples(text, `${name} `) + sumOfSamples(text, `${name}{`);
 }
 
 function processOf(started: Started, boot_id: BootId): WorkerProcess {

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createLogger } from "@holdfast/chassis";
+import { createLogger, createMetrics, type Metrics } from "@holdfast/chassis";
 import { type HoldfastClient, openClient, type Submitted } from "@holdfast/client";
 import type { Outcome, StreamItem, StreamName, TaskEvent, TaskRequestInput } from "@holdfast/contract";
 import { census, openLedger } from "@holdfast/ledger";
@@ -45,6 +45,8 @@ export interface TestFleet {
   start(request: TestRequest): Promise<Submitted>;
   /** Host pids of every process in the sandbox of a running task. */
   hostPidsOf(task: Submitted, at_least: number): Promise<number[]>;
+  /** Sum of the worker's samples whose name and labels begin so. */
+  metric(sample: string): Promise<number>;
   /** Looks at which the boot's lease showed that a beat had not come. */
   missedBeats(): number;
   engineCounts(): Promise<Record<string, number>>;
@@ -115,7 +117,9 @@ export async function startFleet(options: FleetOptions = {}): Promise<TestFleet>
   await loadExtraImages(socket, options.extraImages ?? []);
   const env = fleetEnv(options);
   const config = readWorkerConfig(env);
+  const metrics = createMetrics();
   const worker = await startWorker(config, {
+    metrics,
     logger: createLogger({ name: "worker", level: config.HOLDFAST_LOG_LEVEL }),
   });
   const client = await openClient({
@@ -123,12 +127,21 @@ export async function startFleet(options: FleetOptions = {}): Promise<TestFleet>
     prefix: config.HOLDFAST_PREFIX,
     queue_prefix: config.HOLDFAST_QUEUE_PREFIX,
   });
-  return fleetOver({ client, worker, env, socket, extra: options.extraImages ?? [], lease: watchLease(client) });
+  return fleetOver({
+    client,
+    worker,
+    metrics,
+    env,
+    socket,
+    extra: options.extraImages ?? [],
+    lease: watchLease(client),
+  });
 }
 
 interface FleetParts {
   readonly client: HoldfastClient;
   readonly worker: RunningWorker;
+  readonly metrics: Metrics;
   readonly env: Record<string, string>;
   readonly socket: string;
   readonly extra: readonly ExtraImage[];
@@ -186,6 +199,7 @@ function fleetOver(parts: FleetParts): TestFleet {
       };
       return waitFor(all, { bound_ms: 10_000, what: `${at_least} processes in the sandbox` });
     },
+    metric: async (sample) => sumOfSamples(await parts.metrics.text(), sample),
     missedBeats: lease.missed,
     engineCounts: () => engineCounts(socket, worker.fleet_id),
     expectCapacityFree: capacityFree,
@@ -198,6 +212,12 @@ function fleetOver(parts: FleetParts): TestFleet {
       await removeExtraImages(socket, parts.extra);
     },
   };
+}
+
+/** Of the text of a scrape. */
+export function sumOfSamples(text: string, sample: string): number {
+  const rows = text.split("\n").filter((row) => row.startsWith(sample));
+  return rows.reduce((sum, row) => sum + Number(row.split(" ").at(-1)), 0);
 }
 
 /** What the fleet has in the engine, and anonymous volumes and untagged images, which bear nobody's label. */

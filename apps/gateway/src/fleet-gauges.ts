@@ -16,6 +16,10 @@ function gaugesOf(metrics: Metrics) {
   return {
     ledger_up: gauge("holdfast_ledger_up", "1 if the ledger answered this scrape, else 0."),
     jobs: gauge("holdfast_queue_jobs", "Jobs of the shared queue by state.", ["state"]),
+    paused: gauge(
+      "holdfast_queue_paused",
+      "1 if somebody paused the shared queue, so that nothing is fetched, else 0.",
+    ),
     hosts: gauge("holdfast_hosts", "Registered hosts by state of their engine.", ["engine"]),
     boots: gauge("holdfast_boots", "Boots by state.", ["state"]),
     limits: gauge("holdfast_fleet_limit", "Sum of the hosts' limits by amount.", ["amount"]),
@@ -35,6 +39,7 @@ export function registerFleetGauges(metrics: Metrics, sources: FleetSources): vo
     if (!(await sources.ledger.ping(READ_DEADLINE_MS))) throw new Error("the ledger did not answer");
     const [counts, hosts] = await Promise.all([sources.queue.counts(SHARED_QUEUE), sources.ledger.hosts.list()]);
     for (const state of ["waiting", "active", "parked"] as const) gauges.jobs.set(counts[state], { state });
+    gauges.paused.set(counts.paused ? 1 : 0);
     const healthy = hosts.filter((host) => host.engine_healthy).length;
     gauges.hosts.set(healthy, { engine: "healthy" });
     gauges.hosts.set(hosts.length - healthy, { engine: "sick" });

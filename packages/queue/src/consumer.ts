@@ -1,14 +1,14 @@
-/** One consumer of one queue: fetches while slots are free and turns each disposition into the job's next state. */
-import { withoutOutput } from "@holdfast/contract";
-import { DelayedError, type Job, UnrecoverableError, WaitingError } from "bullmq";
+/** One consumer of one queue: fetches while slots are free. */
+import type { Job } from "bullmq";
+import { answerJobs } from "./answer-job.js";
 import { settlesWithin } from "./bounded-call.js";
 import { boundFetches } from "./bounded-fetch.js";
 import { FetchingWorker, type QueueConnection, workerBackend, workerConnectionName } from "./fetching-worker.js";
-import { decodeJob, FINISHED_KEPT } from "./job-codec.js";
-import type { ConsumeOptions, Consumer, Disposition } from "./task-queue.js";
+import { FINISHED_KEPT } from "./job-codec.js";
+import type { ConsumeOptions, Consumer } from "./task-queue.js";
 
-/** A job whose handler failed unexpectedly is tried again after this. */
-const HANDLER_FAILED_SLEEP_MS = 5_000;
+/** With no job under way, a close that takes longer than this waits for a connection that is dead. */
+const LAST_CALLS_MS = 5_000;
 
 const WORKER_OPTIONS = {
   autorun: false,
@@ -20,6 +20,8 @@ const WORKER_OPTIONS = {
   maxStalledCount: 1_000,
   drainDelay: 2,
   runRetryDelay: 1_000,
+  /** Somebody's rate limit on the queue: it is asked again as often as an idle queue is. */
+  maximumRateLimitDelay: 4_000,
   removeOnComplete: FINISHED_KEPT,
   removeOnFail: FINISHED_KEPT,
 } as const;
@@ -39,9 +41,10 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
   const blocking = command.duplicate({ connectionName: workerConnectionName(prefix, queue, boot_id) });
   for (const connection of [command, blocking]) connection.on("error", () => {});
 
+  const answers = answerJobs(options, notice);
   const worker = new FetchingWorker(
     queue,
-    (job: Job, token?: string) => process(job, token ?? ""),
+    (job: Job, token?: string) => answers.answer(job, token ?? ""),
     { ...WORKER_OPTIONS, connection: command, prefix, name: boot_id },
     workerBackend({ command, blocking, prefix }),
   );
@@ -50,65 +53,19 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
   worker.on("lockRenewalFailed", (job_ids) => notice("job_lock_lost", { job_ids }));
   worker.on("failed", (job, error) => notice("job_failed", { job_id: job?.id, message: error.message }));
 
-  async function process(job: Job, token: string): Promise<unknown> {
-    const fetched = performance.now();
-    const disposition = await decide(job);
-    switch (disposition.kind) {
-      case "complete":
-        return withoutOutput(disposition.outcome);
-      case "stale":
-        return { stale: true };
-      case "reject":
-        throw withoutStack(new UnrecoverableError(disposition.message));
-      case "park":
-        await moved("park", job, () => job.moveToDelayed(bullTime(job, fetched) + disposition.sleep_ms, token));
-        // Not waited for: this slot is free, and the job may be fetched again only once it was let go here.
-        void wakeIfOverslept(job, disposition);
-        throw new DelayedError();
-      case "give_back":
-        await moved("give_back", job, () => job.moveToWait(token));
-        throw new WaitingError();
-    }
-  }
-
-  async function decide(job: Job): Promise<Disposition> {
-    try {
-      return await options.handle(decodeJob(queue, job), queue);
-    } catch (error) {
-      notice("handler_failed", { job_id: job.id, error });
-      return { kind: "park", sleep_ms: HANDLER_FAILED_SLEEP_MS };
-    }
-  }
-
-  async function wakeIfOverslept(job: Job, { overslept }: Extract<Disposition, { kind: "park" }>): Promise<void> {
-    if (overslept && (await overslept().catch(() => false))) await moved("wake", job, () => job.promote());
-  }
-
-  /** A job that is not ours any more (its lock lapsed, or a re-sent move came second) is left as it stands. */
-  async function moved(verb: string, job: Job, move: () => Promise<unknown>): Promise<void> {
-    try {
-      await move();
-    } catch (error) {
-      notice("job_not_moved", { verb, job_id: job.id, error });
-    }
-  }
-
-  return steer({ worker, command, blocking, notice });
-}
-
-/** Now by the clock that BullMQ stamped the job's fetch with, which also judges when its sleep is over. */
-function bullTime(job: Job, fetched_at: number): number {
-  return Math.round((job.processedOn ?? job.timestamp) + performance.now() - fetched_at);
+  return steer({ worker, command, blocking, notice, whenIdle: answers.whenIdle });
 }
 
 interface Steered {
   readonly worker: FetchingWorker;
   readonly command: QueueConnection;
   readonly blocking: QueueConnection;
+  /** Resolves when no job is under way. */
+  whenIdle(): Promise<void>;
   notice(event: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-function steer({ worker, command, blocking, notice }: Steered): Consumer {
+function steer({ worker, command, blocking, notice, whenIdle }: Steered): Consumer {
   let slots = 0;
   let closing: Promise<void> | undefined;
   const failed = (error: unknown): void =>
@@ -145,9 +102,12 @@ function steer({ worker, command, blocking, notice }: Steered): Consumer {
   }
 
   async function end(deadline_ms: number): Promise<void> {
+    const end_ms = performance.now() + deadline_ms;
     await worker.pause(true);
-    const ended = await settlesWithin(deadline_ms, worker.close());
-    if (!ended) {
+    const closed = worker.close();
+    const idle = await settlesWithin(deadline_ms, Promise.race([closed, whenIdle()]));
+    const left_ms = Math.min(LAST_CALLS_MS, end_ms - performance.now());
+    if (!idle || !(await settlesWithin(left_ms, closed))) {
       notice("close_forced", { deadline_ms });
       await worker.abandon();
     }
@@ -164,10 +124,4 @@ function steer({ worker, command, blocking, notice }: Steered): Consumer {
     },
     idleMs: () => worker.idleMs(),
   };
-}
-
-/** Paths of this program have no business in a job that anyone may read. */
-function withoutStack<Thrown extends Error>(error: Thrown): Thrown {
-  error.stack = "";
-  return error;
 }

@@ -17,6 +17,8 @@ function setup(state: JobState, next: Delivery | null = deliveryOf(2)) {
       return state;
     },
     deliver: async (delivery: Delivery) => void calls.push(["deliver", delivery.job_id]),
+    promote: async (promotions: readonly { job_id: string }[]) =>
+      void calls.push(["promote", ...promotions.map(({ job_id }) => job_id)]),
   };
   const tasks = {
     redeliver: async (seen: Delivery, reason: string) => {
@@ -48,6 +50,13 @@ describe("healing a delivery", () => {
       ]);
     },
   );
+
+  it("wakes a job that somebody laid down for longer than we do", async () => {
+    const { calls, heal } = setup("delayed");
+
+    expect(await heal()).toEqual({ kind: "woken", state: "delayed" });
+    expect(calls.slice(1)).toEqual([["promote", "default.task_1.1"]]);
+  });
 
   it("adds no job where the ledger counted none", async () => {
     const { calls, heal } = setup("gone", null);

@@ -2,7 +2,7 @@ import { taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
 import type { Delivery } from "@holdfast/ledger";
 import { describe, expect, it } from "vitest";
 import { decodeJob, deriveTaskId, encodeDelivery } from "./job-codec.js";
-import { jobStateOf } from "./open-task-queue.js";
+import { jobStateOf } from "./job-states.js";
 
 const delivery: Delivery = {
   workspace_id: workspaceIdSchema.parse("default"),

@@ -6,7 +6,9 @@ import type { JobsOptions } from "bullmq";
 import type { Envelope } from "./task-queue.js";
 
 /** Name and first data field of our own jobs; a plain producer's job never carries the field. */
-const DELIVERY_JOB = "delivery";
+export const DELIVERY_JOB = "delivery";
+/** What jobIdOf() makes. */
+export const OUR_JOB_ID = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[0-9]+$/;
 const DELIVERY_FORM = 1;
 /** Twin of the form in scripts/job-within-bounds.lua. */
 const CUT_FORM = "cut";

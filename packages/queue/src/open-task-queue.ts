@@ -5,8 +5,9 @@ import { boundedCall } from "./bounded-call.js";
 import { openConsumer } from "./consumer.js";
 import type { QueueConnection } from "./fetching-worker.js";
 import { encodeDelivery, jobIdOf } from "./job-codec.js";
+import { countsOf, stateOf } from "./job-states.js";
 import { ShownQueue } from "./shown-queue.js";
-import { type Consumer, type JobState, SHARED_QUEUE, type TaskQueue, type TaskQueueOptions } from "./task-queue.js";
+import { type Consumer, SHARED_QUEUE, type TaskQueue, type TaskQueueOptions } from "./task-queue.js";
 
 const DEFAULT_PREFIX = "bull";
 const DEFAULT_FAIL_FAST_MS = 10_000;
@@ -48,17 +49,8 @@ export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
   return {
     deliver: (delivery) => boundedCall(fail_fast_ms, () => deliver(delivery)),
     promote: (promotions) => boundedCall(fail_fast_ms, () => promote(promotions)),
-    state: (queue, job_id) =>
-      boundedCall(fail_fast_ms, async () => jobStateOf(await queues.get(queue).getJobState(job_id))),
-    counts: (queue) =>
-      boundedCall(fail_fast_ms, async () => {
-        const counts = await queues.get(queue).getJobCounts("wait", "prioritized", "active", "delayed");
-        return {
-          waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
-          active: counts.active ?? 0,
-          parked: counts.delayed ?? 0,
-        };
-      }),
+    state: (queue, job_id) => boundedCall(fail_fast_ms, () => stateOf(connection, queues.get(queue), job_id)),
+    counts: (queue) => boundedCall(fail_fast_ms, () => countsOf(connection, queues.get(queue))),
     consume: async (wanted) => {
       const consumer = openConsumer({ connection: ledger.connection("consumer"), prefix }, wanted);
       consumers.add(consumer);
@@ -148,24 +140,5 @@ async function replyOf(call: Promise<unknown>): Promise<number> {
   } catch (error) {
     if (error instanceof Error && "code" in error && typeof error.code === "number") return error.code;
     throw error;
-  }
-}
-
-/** BullMQ's words for a job's state in ours. */
-export function jobStateOf(state: string): JobState {
-  switch (state) {
-    case "waiting":
-    case "prioritized":
-    case "waiting-children":
-      return "waiting";
-    case "active":
-      return "active";
-    case "delayed":
-      return "parked";
-    case "completed":
-    case "failed":
-      return "finished";
-    default:
-      return "gone";
   }
 }

@@ -55,12 +55,15 @@ export interface Consumer {
   idleMs(): number;
 }
 
-export type JobState = "waiting" | "active" | "parked" | "finished" | "gone";
+/** `delayed` by somebody: it sleeps for longer than a parking of ours lasts. */
+export type JobState = "waiting" | "active" | "parked" | "delayed" | "finished" | "gone";
 
 export interface QueueCounts {
   readonly waiting: number;
   readonly active: number;
   readonly parked: number;
+  /** Somebody paused the queue for all workers: nothing is fetched from it until it is resumed. */
+  readonly paused: boolean;
 }
 
 /** The queue as Bull Board takes it. */
@@ -84,6 +87,7 @@ export interface TaskQueue {
    * ahead likewise; any other job is left alone. Answers how many it woke.
    */
   promote(promotions: readonly Promotion[]): Promise<number>;
+  /** A job of somebody else under an id of ours counts as `gone`: it brings no delivery. */
   state(queue: string, job_id: string): Promise<JobState>;
   counts(queue: string): Promise<QueueCounts>;
   consume(options: ConsumeOptions): Promise<Consumer>;
