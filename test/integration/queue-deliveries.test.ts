@@ -60,6 +60,15 @@ describe("a delivery on the shared queue", () => {
     await stateIs("finished");
   });
 
+  it("is told to wait where more than a thousand do, without a search, and to be gone where it is", async () => {
+    const { queue } = bench();
+    const names = Array.from({ length: 1_001 }, (_, n) => `task_${n}`);
+    await Promise.all(names.map((name) => queue.deliver(deliveryOf(name))));
+
+    expect(await queue.state("tasks", "default.task_7.1")).toBe("waiting");
+    expect(await queue.state("tasks", "default.task_7.2")).toBe("gone");
+  });
+
   it("is added for no delivery that a plain producer's job carries", async () => {
     const { queue } = bench();
 

@@ -25,12 +25,18 @@ export async function countsOf(connection: QueueConnection, queue: Queue): Promi
   };
 }
 
+/** Where more jobs wait, one that has not finished is taken to be among them. */
+const SEARCHED_MAX = 1_000;
+
+/** BullMQ looks for a job in its lists: healing, which asks often, would read the whole of a long one each time. */
 export async function stateOf(connection: QueueConnection, queue: Queue, jobId: string): Promise<JobState> {
-  const [state, [name, delay]] = await Promise.all([
-    queue.getJobState(jobId),
-    connection.hmget(queue.toKey(jobId), "name", "delay"),
+  const [waiting, [name, delay, finished]] = await Promise.all([
+    connection.llen(queue.toKey("wait")),
+    connection.hmget(queue.toKey(jobId), "name", "delay", "finishedOn"),
   ]);
   if (OUR_JOB_ID.test(jobId) && name !== DELIVERY_JOB) return "gone";
+  if (waiting > SEARCHED_MAX && name && !finished && Number(delay) <= TIMES.parked_sleep_ms) return "waiting";
+  const state = await queue.getJobState(jobId);
   return state === "delayed" && Number(delay) > TIMES.parked_sleep_ms ? "delayed" : jobStateOf(state);
 }
 

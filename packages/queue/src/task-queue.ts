@@ -87,7 +87,10 @@ export interface TaskQueue {
    * ahead likewise; any other job is left alone. Answers how many it woke.
    */
   promote(promotions: readonly Promotion[]): Promise<number>;
-  /** A job of somebody else under an id of ours counts as `gone`: it brings no delivery. */
+  /**
+   * A job of somebody else under an id of ours counts as `gone`: it brings no delivery. Where more than 1,000 jobs wait,
+   * one that has not finished and does not sleep for long is told to wait: no list is searched then.
+   */
   state(queue: string, job_id: string): Promise<JobState>;
   counts(queue: string): Promise<QueueCounts>;
   consume(options: ConsumeOptions): Promise<Consumer>;
