@@ -3,13 +3,17 @@ import { benchCancel } from "./cancel.js";
 import { benchCold } from "./cold.js";
 import { type BenchFleet, socketPath, startBenchFleet } from "./fleet.js";
 import { benchLogs } from "./logs.js";
+import { benchMany } from "./queue-path/bench-many.js";
 import { benchRate } from "./queue-path/bench-rate.js";
+import { benchSubmit } from "./queue-path/bench-submit.js";
 import { benchRecovery } from "./recovery.js";
 import { type Row, renderRows } from "./rows.js";
 
 const BENCHES: Record<string, (fleet: BenchFleet) => Promise<Row[]>> = {
   P2: benchCold,
   P5: benchRate,
+  "P5-many": benchMany,
+  "P5-submit": benchSubmit,
   P6: benchLogs,
   P7: benchCancel,
   P8: benchRecovery,

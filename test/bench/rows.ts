@@ -12,7 +12,8 @@ export interface Row {
   readonly what: string;
   readonly unit: "ms" | "MB/s" | "tasks/s";
   readonly ours: Percentiles;
-  readonly baseline: Percentiles;
+  /** Null where there is none to stand beside. */
+  readonly baseline: Percentiles | null;
   /** ours / baseline of the percentile the goal speaks of. */
   readonly ratio: number;
   readonly goal: string;
@@ -34,7 +35,7 @@ export function renderRows(rows: readonly Row[]): string {
   const lines = rows.flatMap((row) => [
     `${row.id}  ${row.what}`,
     `    ours      ${shown(row.ours)} ${row.unit} (p50 / p90 / p99)`,
-    `    baseline  ${shown(row.baseline)} ${row.unit}`,
+    ...(row.baseline === null ? [] : [`    baseline  ${shown(row.baseline)} ${row.unit}`]),
     `    ratio     ${row.ratio.toFixed(2)}   goal ${row.goal}   ${row.met ? "met" : "NOT met"}`,
     `    ${row.note}`,
   ]);

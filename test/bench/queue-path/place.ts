@@ -9,7 +9,10 @@ export interface Place {
   readonly concurrency: number;
 }
 
-/** A batch of tasks or bare jobs, spread evenly over so many workspaces, so many under way at once. */
+/**
+ * A batch of tasks or bare jobs, spread evenly over so many workspaces, so many under way at once. Where that is a
+ * multiple of the workspaces, each workspace gets its tasks in the order of their numbers.
+ */
 export interface Batch {
   readonly name: string;
   readonly count: number;
@@ -38,16 +41,14 @@ export function readPlace(): Place {
 async function submitBatch(batch: Batch, one: (n: number) => Promise<unknown>): Promise<BatchTimes> {
   const each_ms: number[] = [];
   const begun = performance.now();
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < batch.count) {
-      const n = next++;
+  const lane = async (first: number): Promise<void> => {
+    for (let n = first; n < batch.count; n += batch.window) {
       const at = performance.now();
       await one(n);
       each_ms[n] = performance.now() - at;
     }
   };
-  await Promise.all(Array.from({ length: batch.window }, lane));
+  await Promise.all(Array.from({ length: batch.window }, (_, first) => lane(first)));
   return { took_ms: performance.now() - begun, each_ms };
 }
 

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Ledger, openLedger } from "@holdfast/ledger";
 import { Redis } from "ioredis";
 import { startPrivateRedis } from "../../support/private-redis.js";
 import { waitFor } from "../../support/wait-for.js";
@@ -24,13 +25,14 @@ export interface Program {
 
 export interface Rig {
   readonly redis: Redis;
-  readonly url: string;
   start(program: "worker" | "producer" | "bare-worker" | "bare-producer"): Promise<Program>;
+  readonly ledger: Ledger;
+  /** Memory that Redis uses for what it stores, in MiB. */
+  storedMb(): Promise<number>;
   /** Resolves when no task waits or runs and no capacity is reserved. */
   tasksEnd(): Promise<void>;
   jobsEnd(): Promise<void>;
   key(name: string): string;
-  queueKey(name: string): string;
   stop(): Promise<void>;
 }
 
@@ -71,9 +73,9 @@ export async function startRig(fsync: Fsync, concurrency: number): Promise<Rig> 
   const server = await startPrivateRedis({ settings: { appendfsync: fsync } });
   const redis = new Redis(server.url);
   const place: Place = { redis_url: server.url, prefix: PREFIX, queue_prefix: QUEUE_PREFIX, concurrency };
+  const ledger = await openLedger({ url: server.url, prefix: PREFIX, role: "client" });
   const programs: Program[] = [];
   const key = (name: string): string => `{${PREFIX}}:${name}`;
-  const queueKey = (name: string): string => `${QUEUE_PREFIX}:tasks:${name}`;
 
   async function allZero(commands: readonly (readonly [string, string])[]): Promise<boolean> {
     const counts = await Promise.all(commands.map(([command, name]) => redis.call(command, name)));
@@ -90,9 +92,9 @@ export async function startRig(fsync: Fsync, concurrency: number): Promise<Rig> 
 
   return {
     redis,
-    url: server.url,
+    ledger,
     key,
-    queueKey,
+    storedMb: async () => Number(/used_memory:(\d+)/.exec(await redis.info("memory"))?.[1]) / 1_048_576,
     start: async (name) => {
       const program = await startProgram(name, place);
       programs.push(program);
@@ -103,6 +105,7 @@ export async function startRig(fsync: Fsync, concurrency: number): Promise<Rig> 
     jobsEnd: () => over("every job ends", idle(BARE_QUEUE)),
     stop: async () => {
       for (const program of programs) await program.stop();
+      await ledger.close();
       redis.disconnect();
       await server.stop();
     },
