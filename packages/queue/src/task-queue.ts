@@ -88,8 +88,8 @@ export interface TaskQueue {
    */
   promote(promotions: readonly Promotion[]): Promise<number>;
   /**
-   * A job of somebody else under an id of ours counts as `gone`: it brings no delivery. Where more than 1,000 jobs wait,
-   * one that has not finished and does not sleep for long is told to wait: no list is searched then.
+   * A job of somebody else under an id of ours counts as `gone`: it brings no delivery. Where more than 1,000 jobs
+   * wait, one that has not finished and does not sleep for long is told to wait: no list is searched then.
    */
   state(queue: string, job_id: string): Promise<JobState>;
   counts(queue: string): Promise<QueueCounts>;

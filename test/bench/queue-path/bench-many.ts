@@ -2,6 +2,7 @@
  * P5-many: 10,000 tasks queued at once from 100 workspaces that may run one task each. Almost every task is refused at
  * least once and waits in its workspace's list, so this is the rate of waiting, and the order that it keeps.
  */
+import { pause } from "@holdfast/chassis";
 import { percentiles, type Row } from "../rows.js";
 import { workspaceOf } from "./place.js";
 import { type Program, type Rig, startRig } from "./rig.js";
@@ -53,7 +54,7 @@ async function watchMemory(rig: Rig, worker: Program, over: Promise<void>): Prom
     const third = left > 2 / 3 ? 0 : left > 1 / 3 ? 1 : 2;
     seen.worker_mb[third] = Math.max(seen.worker_mb[third], worker.memoryMb());
     seen.stored_mb = Math.max(seen.stored_mb, await rig.storedMb());
-    await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
+    await pause(SAMPLE_MS);
   }
   await end;
   return seen;
