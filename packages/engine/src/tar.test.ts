@@ -7,7 +7,7 @@ describe("tarOf", () => {
   it.each([0, 1, 511, 512, 513, 700_000])("carries %d bytes so that they read back", (size) => {
     const content = randomBytes(size);
 
-    expect(firstFileOf(tarOf("agent", content, 0o555))).toEqual(content);
+    expect(firstFileOf(tarOf("agent", content, 0o555))?.equals(content)).toBe(true);
   });
 
   it("is what tar itself takes for one file of root with the mode asked for", () => {
