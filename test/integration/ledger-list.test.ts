@@ -23,6 +23,7 @@ const page = (filter: Filter = {}): Promise<TaskPage> =>
 async function walk(filter: Filter) {
   const pages: TaskPage[] = [];
   for (let cursor: string | null = null; pages.length === 0 || cursor !== null; ) {
+    expect(pages.length).toBeLessThan(100);
     const next = await page({ ...filter, cursor });
     pages.push(next);
     cursor = next.cursor;

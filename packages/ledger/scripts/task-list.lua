@@ -33,7 +33,7 @@ for i = 1, #flat, 2 do
   local id, accepted = flat[i], flat[i + 1]
   if tonumber(accepted) < since then return { views, looked, oldest, '' } end
   looked, oldest = looked + 1, accepted
-  if wanted(id) then views[#views + 1] = view_of(load_task(workspace, id)) end
+  if wanted(id) then views[#views + 1] = view_of(load_shown(workspace, id)) end
   if #views == show_max then return { views, looked, oldest, accepted .. ' ' .. id } end
 end
 local done = #flat < 2 * tonumber(ARGV[4])

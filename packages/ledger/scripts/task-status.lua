@@ -8,7 +8,7 @@
 --- @include "begin"
 --- @include "view"
 --- @include "wait-details"
-local task = load_task(ARGV[1], ARGV[2])
+local task = load_shown(ARGV[1], ARGV[2])
 if not task then return {} end
 if task.status ~= 'PENDING' then return { view_of(task) } end
 return { view_of(task), details_of(task) }

@@ -5,5 +5,5 @@
 -- Keeps: W1
 --- @include "begin"
 --- @include "view"
-local task = load_task(ARGV[1], ARGV[2])
+local task = load_shown(ARGV[1], ARGV[2])
 return task and { view_of(task) } or {}

@@ -1,6 +1,14 @@
 -- A task as status commands show it, and why it waits. Reads only.
 --- @include "routes"
 --- @include "wait-reason"
+
+-- The whole record at once: a view shows most of it.
+local function load_shown(workspace, id)
+  local task = record(key.task(workspace, id))
+  if task then task.workspace, task.id, task.member = workspace, id, workspace .. '.' .. id end
+  return task
+end
+
 local function phase_of(task)
   if task.status == 'PENDING' then
     if task.wait_scope then return 'parked' end
