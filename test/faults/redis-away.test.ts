@@ -1,7 +1,9 @@
 /** Redis killed and started again, frozen, or out of reach, while the fleet is idle and while it is busy. */
 import type { TaskName } from "@holdfast/contract";
 import { describe, expect, it } from "vitest";
+import { openPlainProducer, VERSIONS } from "../support/plain-producer.js";
 import { waitFor } from "../support/wait-for.js";
+import { QUEUE_PREFIX } from "./lab/fleet.js";
 import { allOf } from "./lab/history.js";
 import type { Mode } from "./lab/proxy-mode.js";
 import { accepted, grantsOf, running, shell, times, useFleet } from "./lab/use-fleet.js";
@@ -10,7 +12,10 @@ const GRANT_WITHIN_MS = 12_000;
 const KILLS = times(1, 20);
 /** The outage below proves the same of an idle fleet in short runs. */
 const IDLE_KILLS = times<number[]>([], [KILLS]);
-const AWAY_SECONDS = times([7], [5, 7, 30, 50]);
+const AWAY_SECONDS = times([7], [5, 7, 30, 50, 120]);
+/** Longer than the grace nothing runs on: then the fleet is idle. */
+const BUSY_SECONDS_MAX = 50;
+const FETCHING_WITHIN_MS = 10_000;
 
 describe("Redis", () => {
   // With everysec Redis acknowledges, during an fsync, what a kill then loses.
@@ -21,6 +26,20 @@ describe("Redis", () => {
     const next = () => allOf(fleet().history.records, "grant").find(({ at_ms }) => at_ms > since);
     const { at_ms } = await waitFor(next, { bound_ms: GRANT_WITHIN_MS + 5_000, what: "a first grant" });
     return at_ms - since;
+  }
+
+  /** Both consumers of each worker, by connections of their own, have a fetch answered. */
+  async function everyConsumerFetches(since: number): Promise<void> {
+    for (const { redis } of fleet().workers) {
+      const fetching = () => {
+        const answered = redis.log.filter(({ phase, detail }) => phase === "reply" && detail === "bull:moveToActive");
+        return new Set(answered.filter(({ at_ms }) => at_ms > since).map(({ connection }) => connection)).size >= 2;
+      };
+      await waitFor(fetching, {
+        bound_ms: since + FETCHING_WITHIN_MS - performance.now(),
+        what: "both consumers fetch",
+      });
+    }
   }
 
   async function expectAllSucceeded(tasks: readonly TaskName[]): Promise<void> {
@@ -73,11 +92,33 @@ describe("Redis", () => {
     }
   });
 
+  it("killed and started again: plain producers with BullMQ 6 and 5 are answered all the same (T2)", async () => {
+    const { url } = fleet().redis;
+    const producers = await Promise.all(
+      VERSIONS.map((version) => openPlainProducer({ url, prefix: QUEUE_PREFIX, version })),
+    );
+    const request = shell("echo begun; sleep 2; echo done");
+    const jobs = await Promise.all([...producers, ...producers, ...producers].map((producer) => producer.add(request)));
+    const runs = async () => (await Promise.all(jobs.map((job) => job.state()))).includes("active");
+    await waitFor(runs, { bound_ms: 30_000, what: "some run, some wait" });
+    await fleet().redis.kill();
+    await fleet().redis.restart();
+
+    for (const { finished } of jobs) {
+      expect(await finished).toMatchObject({
+        status: "SUCCEEDED",
+        attempt: 1,
+        stdout: { text: null, total_bytes: 11 },
+      });
+    }
+    await Promise.all(producers.map((producer) => producer.close()));
+  });
+
   it.each(AWAY_SECONDS)(
     "away for %i s: what runs goes on and ends as if nothing had been (E4, L3, T1)",
     { timeout: 180_000 },
     async (seconds) => {
-      const tasks = await busy(seconds / 2);
+      const tasks = seconds > BUSY_SECONDS_MAX ? [] : await busy(seconds / 2);
       await fleet().redis.kill();
       const gone_at = performance.now();
       await waitFor(() => performance.now() - gone_at > seconds * 1000, {
@@ -87,6 +128,7 @@ describe("Redis", () => {
       await fleet().redis.restart();
       const since = performance.now();
 
+      await everyConsumerFetches(since);
       const after = await waitFor(() => fleet().producer.submit(shell("echo begun; echo done")), {
         bound_ms: 10_000,
         what: "submit",

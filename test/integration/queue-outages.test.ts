@@ -64,6 +64,41 @@ describe("a consumer", () => {
     expect(handled.seen.map(taskOf)).toEqual(["busy", "after_1", "after_2"]);
   });
 
+  it("fetches again within 10 s after its Redis was killed and came back empty", async () => {
+    const handled = await handleWith(bench, complete);
+    handled.consumer.setSlots(1);
+    await bench.queue.deliver(deliveryOf("before"));
+    await handled.seenAtLeast(1);
+    await bench.connect().flushall();
+    await redis.kill();
+    await redis.restart();
+    await bench.queue.deliver(deliveryOf("after"));
+
+    await handled.seenAtLeast(2, 10_000);
+  });
+
+  it("fetches again within 10 s after its Redis was killed and took seconds to load", async () => {
+    const slow = await startPrivateRedis({ settings: { "key-load-delay": "20000" } });
+    const own = openQueueBench(slow.url);
+    const connection = own.connect();
+    await connection.mset(Array.from({ length: 150 }, (_, n) => [`key_${n}`, "x"]).flat());
+    await connection.bgrewriteaof();
+    const written = async () => (await connection.info("persistence")).includes("aof_rewrite_in_progress:0");
+    await waitFor(written, { bound_ms: 10_000, what: "the keys are where a load reads them slowly" });
+    const handled = await handleWith(own, complete);
+    handled.consumer.setSlots(1);
+    await own.queue.deliver(deliveryOf("before"));
+    await handled.seenAtLeast(1);
+    await slow.kill();
+    const { ms } = await timed(slow.restart());
+    await own.queue.deliver(deliveryOf("after"));
+
+    await handled.seenAtLeast(2, 10_000);
+    expect(ms, "it did load").toBeGreaterThan(2_000);
+    await own.close();
+    await slow.stop();
+  });
+
   it("fetches again after its Redis stood still", async () => {
     const handled = await handleWith(bench, complete);
     handled.consumer.setSlots(1);
