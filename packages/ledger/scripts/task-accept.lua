@@ -45,7 +45,7 @@ redis.call('DEL', key.body(workspace, id), key.events(workspace, id), key.logs(w
   key.marks(workspace, id), key.output(workspace, id), key.followers(workspace, id))
 task.attempt, task.sequence = '0', '0'
 emit_state(task, '{"kind":"task_accepted"}')
-set(task, {
+create(task, {
   digest = digest, image = task.image, runtime = task.runtime, slots = task.slots, cpu_milli = task.cpu_milli,
   memory_mb = task.memory_mb, pids = task.pids, attempts_max = task.attempts_max,
   queue_timeout_ms = task.queue_timeout_ms, queue = task.queue,

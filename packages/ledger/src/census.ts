@@ -100,7 +100,10 @@ function ended(fields: Fields): boolean {
 }
 
 function tasksOf(found: Found): { member: string; fields: Fields }[] {
-  return [...hashesOf(found, "task")].map(([name, fields]) => ({ member: name.replace(":", "."), fields }));
+  return [...hashesOf(found, "task")].map(([name, kept]) => {
+    const fields = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== ""));
+    return { member: name.replace(":", "."), fields };
+  });
 }
 
 function leftoversOf(found: Found): string[] {

@@ -15,7 +15,8 @@ local function record(name)
   return fields
 end
 
--- Fields of a task that most scripts ask for: these are read at once, the others as they are asked for.
+-- Fields of a task that most scripts ask for: these are read at once, the others as they are asked for. They stand
+-- first in a record, since Redis searches a small one from its front; '' there is as good as no field.
 local USUAL = {
   'status', 'boot', 'host', 'token', 'generation', 'fence', 'attempt', 'sequence', 'cancel', 'delivery', 'queue', 'job',
   'slots', 'cpu_milli', 'memory_mb', 'pids', 'scope_held', 'open', 'wait_scope',
@@ -28,14 +29,18 @@ local function load_task(workspace, id)
   -- `.` is in no id, so that members of lists of tasks can be taken apart.
   local task, absent = { workspace = workspace, id = id, name = name, member = workspace .. '.' .. id }, {}
   for i, field in ipairs(USUAL) do
-    if found[i] then task[field] = found[i] else absent[field] = true end
+    if found[i] and found[i] ~= '' then task[field] = found[i] else absent[field] = true end
   end
   return setmetatable(task, {
     __index = function(_, field)
       if absent[field] then return nil end
       local value = redis.call('HGET', name, field)
-      if value then rawset(task, field, value) else absent[field] = true end
-      return value or nil
+      if not value or value == '' then
+        absent[field] = true
+        return nil
+      end
+      rawset(task, field, value)
+      return value
     end,
   })
 end
@@ -54,9 +59,24 @@ local function set(task, fields)
   redis.call('HSET', task.name, unpack(flat))
 end
 
+-- A new record. `fields` is used up.
+local function create(task, fields)
+  local flat = {}
+  for _, field in ipairs(USUAL) do
+    flat[#flat + 1], flat[#flat + 2] = field, fields[field] or ''
+    task[field], fields[field] = fields[field], nil
+  end
+  redis.call('HSET', task.name, unpack(flat))
+  set(task, fields)
+end
+
 local function clear(task, names)
-  for _, name in ipairs(names) do task[name] = nil end
-  redis.call('HDEL', task.name, unpack(names))
+  local flat = {}
+  for _, name in ipairs(names) do
+    task[name] = nil
+    flat[#flat + 1], flat[#flat + 2] = name, ''
+  end
+  redis.call('HSET', task.name, unpack(flat))
 end
 
 local function terminal(task)

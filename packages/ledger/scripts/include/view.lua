@@ -5,7 +5,11 @@
 -- The whole record at once: a view shows most of it.
 local function load_shown(workspace, id)
   local task = record(key.task(workspace, id))
-  if task then task.workspace, task.id, task.member = workspace, id, workspace .. '.' .. id end
+  if not task then return nil end
+  for field, value in pairs(task) do
+    if value == '' then task[field] = nil end
+  end
+  task.workspace, task.id, task.member = workspace, id, workspace .. '.' .. id
   return task
 end
 
