@@ -19,7 +19,8 @@ end
 -- first in a record, since Redis searches a small one from its front; '' there is as good as no field.
 local USUAL = {
   'status', 'boot', 'host', 'token', 'generation', 'fence', 'attempt', 'sequence', 'cancel', 'delivery', 'queue', 'job',
-  'slots', 'cpu_milli', 'memory_mb', 'pids', 'scope_held', 'open', 'wait_scope',
+  'slots', 'cpu_milli', 'memory_mb', 'pids', 'scope_held', 'open', 'wait_scope', 'image', 'runtime', 'accepted_ms',
+  'moved_by', 'body_bytes',
 }
 
 local function load_task(workspace, id)
