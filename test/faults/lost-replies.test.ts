@@ -15,9 +15,12 @@ const OF_WORKER = [
 /** At a worker's end and start. */
 const OF_BOOT = ["boot-drain", "boot-retire", "fleet-open", "boot-register"];
 const HANDED_BACK = ["task-requeue", "task-redeliver"];
-const READING = ["events-read", "events-heartbeat", "host-list", "sandbox-list", "task-view", "boot-look"];
+const READING = [
+  ...["events-read", "events-heartbeat", "host-list", "sandbox-list", "boot-look"],
+  ...["task-view", "task-list", "task-status", "task-look"],
+];
 /** Of operators, of plain producers' followers, and of recovery, which has its own file. */
-const ELSEWHERE = ["limits-set", "fleet-close", "task-follow", "task-cancel"];
+const ELSEWHERE = ["limits-set", "host-drain", "fleet-close", "task-follow", "task-cancel"];
 const OF_RECOVERY = ["boot-bury", "boot-recover", "boot-free", "boot-reroute"];
 const OF_ENGINE: readonly (readonly [string, RegExp])[] = [
   ["POST", /^\/containers\/create$/],

@@ -113,3 +113,11 @@ export const heads = () =>
     await followMoves(model, f);
     expectNoneForgotten(model, named);
   });
+
+/** What a parked job is told when it looks once more equals the rule of admit. */
+export const looks = () =>
+  command("look", async (model, f) => {
+    for (const task of model.tasks.values()) {
+      expect(await f.ledger.tasks.look(task.name), task.member).toBe(model.mayGoOn(task));
+    }
+  });

@@ -85,7 +85,13 @@ export class Model extends Room {
     return boot !== undefined && admits && slots >= 1 ? { boot, slots } : null;
   }
 
-  elsewhere(task: ModelTask, except: ModelHost): ModelBoot | null {
+  /** Whether a job of the task that was just put to sleep is to be woken. */
+  mayGoOn(task: ModelTask): boolean {
+    if (task.record !== null) return true;
+    return task.wait_scope !== null && this.deniedByShared(task) === null && this.elsewhere(task, null) !== null;
+  }
+
+  elsewhere(task: ModelTask, except: ModelHost | null): ModelBoot | null {
     const rooms = this.hosts
       .filter((host) => host !== except)
       .toSorted((left, right) => (left.host_id < right.host_id ? -1 : 1))

@@ -124,6 +124,7 @@ const commands = fc.commands<Model, LedgerFixture, boolean>(
     fc.constant(losses.loseTail()),
     fc.constant(losses.straysEnd()),
     fc.constant(fleet.heads()),
+    fc.constant(fleet.looks()),
     fc.constant(fleet.flushScripts()),
   ],
   { maxCommands: 200, size: "max" },

@@ -159,6 +159,8 @@ export interface TaskStore {
   redeliver(seen: Delivery, reason: string): Promise<Delivery | null>;
   /** Ends PENDING tasks whose queue time-out has passed. */
   expireQueued(limit: number): Promise<{ ended: TaskName[]; promotions: Promotion[] }>;
+  /** Whether a job of the task that was just put to sleep may go on: it has ended, or would be admitted. */
+  look(name: TaskName): Promise<boolean>;
   /** Oldest waiters of each scope that have room now. */
   headsWithRoom(): Promise<Promotion[]>;
 }

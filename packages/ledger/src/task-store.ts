@@ -98,6 +98,7 @@ export function createTaskStore(caller: Caller): TaskStore {
         promotions: promotionsOf(promotions),
       };
     },
+    look: async (name) => whole(await run("task-look", name)) === 1,
     headsWithRoom: async () => promotionsOf(await caller.run("task-heads", [])),
   };
 }

@@ -16,7 +16,13 @@ export interface Answers {
   whenIdle(): Promise<void>;
 }
 
-export function answerJobs({ queue, handle }: Pick<ConsumeOptions, "queue" | "handle">, notice: Notice): Answers {
+export interface AnswersDeps extends Pick<ConsumeOptions, "queue" | "handle"> {
+  /** Wakes a sleeping job ahead of those that wait. */
+  wake(queue: string, job_id: string): Promise<unknown>;
+  readonly notice: Notice;
+}
+
+export function answerJobs({ queue, handle, wake, notice }: AnswersDeps): Answers {
   const underWay = new Set<Promise<unknown>>();
 
   /** Counted, since at the end it matters whether anything but Redis is waited for. */
@@ -57,7 +63,7 @@ export function answerJobs({ queue, handle }: Pick<ConsumeOptions, "queue" | "ha
   }
 
   async function wakeIfOverslept(job: Job, { overslept }: Extract<Disposition, { kind: "park" }>): Promise<void> {
-    if (overslept && (await overslept().catch(() => false))) await moved("wake", job, () => job.promote());
+    if (overslept && (await overslept().catch(() => false))) await moved("wake", job, () => wake(queue, job.id ?? ""));
   }
 
   /** A job that is not ours any more (its lock lapsed, or a re-sent move came second) is left as it stands. */

@@ -30,6 +30,8 @@ export interface ConsumerDeps {
   /** A connection of its own, without a retry limit per request. Ended by close(). */
   readonly connection: QueueConnection;
   readonly prefix: string;
+  /** Wakes a sleeping job ahead of those that wait. */
+  wake(queue: string, job_id: string): Promise<unknown>;
 }
 
 export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consumer {
@@ -41,7 +43,7 @@ export function openConsumer(deps: ConsumerDeps, options: ConsumeOptions): Consu
   const blocking = command.duplicate({ connectionName: workerConnectionName(prefix, queue, boot_id) });
   for (const connection of [command, blocking]) connection.on("error", () => {});
 
-  const answers = answerJobs(options, notice);
+  const answers = answerJobs({ queue, handle: options.handle, wake: deps.wake, notice });
   const worker = new FetchingWorker(
     queue,
     (job: Job, token?: string) => answers.answer(job, token ?? ""),

@@ -41,10 +41,12 @@ export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
   async function promote(promotions: readonly Promotion[]): Promise<number> {
     let woken = 0;
     for (const promotion of promotions.toReversed()) {
-      if (await promoteJob(connection, queues.get(promotion.queue), promotion.job_id)) woken += 1;
+      if (await wake(promotion.queue, promotion.job_id)) woken += 1;
     }
     return woken;
   }
+
+  const wake = (queue: string, job_id: string): Promise<boolean> => promoteJob(connection, queues.get(queue), job_id);
 
   return {
     deliver: (delivery) => boundedCall(fail_fast_ms, () => deliver(delivery)),
@@ -52,7 +54,7 @@ export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
     state: (queue, job_id) => boundedCall(fail_fast_ms, () => stateOf(connection, queues.get(queue), job_id)),
     counts: (queue) => boundedCall(fail_fast_ms, () => countsOf(connection, queues.get(queue))),
     consume: async (wanted) => {
-      const consumer = openConsumer({ connection: ledger.connection("consumer"), prefix }, wanted);
+      const consumer = openConsumer({ connection: ledger.connection("consumer"), prefix, wake }, wanted);
       consumers.add(consumer);
       return {
         ...consumer,

@@ -138,7 +138,7 @@ async function denied(boot: BootState, name: TaskName, reply: Exclude<AdmitReply
       return joined(boot, name);
     case "parked":
       boot.metrics.parks_total.add(1, { scope: reply.scope });
-      return { kind: "park", sleep_ms: TIMES.parked_sleep_ms };
+      return { kind: "park", sleep_ms: TIMES.parked_sleep_ms, overslept: () => boot.ledger.tasks.look(name) };
     case "elsewhere":
       await passOn(boot, [], reply.delivery);
       return { kind: "stale" };

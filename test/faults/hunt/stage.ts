@@ -1,0 +1,36 @@
+/** What the parts of one schedule's doing share. */
+import { type TaskName, taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
+import type { HuntFleet, HuntWorker } from "./fleet.js";
+import type { HuntHost } from "./host.js";
+
+export interface Stage {
+  readonly fleet: HuntFleet;
+  /** `<workspace>.<task>` of all that were submitted. */
+  readonly names: string[];
+  /** Ids of plain producers' jobs. */
+  readonly plain_jobs: string[];
+  /** What goes on beside the schedule's next step. */
+  readonly under_way: Set<Promise<unknown>>;
+}
+
+export const chosen = <Item>(items: readonly Item[], nth: number): Item | undefined => items[nth % items.length];
+
+export function hostAt({ fleet }: Stage, n: number): HuntHost {
+  const host = chosen(fleet.hosts, n);
+  if (host === undefined) throw new Error("the fleet has no host");
+  return host;
+}
+
+export function workersUp({ fleet }: Stage): HuntWorker[] {
+  return fleet.workers.filter(({ health }) => health === "up");
+}
+
+export function beside({ under_way }: Stage, work: Promise<unknown>): void {
+  under_way.add(work);
+  void work.finally(() => under_way.delete(work));
+}
+
+export function taskNamed(name: string): TaskName {
+  const [workspace, task] = name.split(".");
+  return { workspace_id: workspaceIdSchema.parse(workspace), task_id: taskIdSchema.parse(task) };
+}
