@@ -268,7 +268,9 @@ describe("limits", () => {
     await f.ledger.hosts.setLimits("host", worker.host_id, { slots: 3 });
 
     expect((await f.ledger.hosts.list())[0]?.limits).toEqual({ ...LIMITS, slots: 3 });
-    await expect(f.ledger.hosts.setLimits("host", "host_x", { slots: 3 })).rejects.toMatchObject({ field: "id" });
+    await expect(f.ledger.hosts.setLimits("host", "host_x", { slots: 3 })).rejects.toMatchObject({
+      code: "HOST_NOT_FOUND",
+    });
     await expect(f.ledger.hosts.setLimits("host", worker.host_id, null)).rejects.toMatchObject({ field: "limits" });
   });
 

@@ -6,6 +6,7 @@ import { addDown } from "./commands/down.js";
 import { addDrain, addUndrain } from "./commands/drain.js";
 import { addGateway } from "./commands/gateway.js";
 import { addHosts } from "./commands/hosts.js";
+import { addLimits } from "./commands/limits.js";
 import { addLs } from "./commands/ls.js";
 import { addOutcome } from "./commands/outcome.js";
 import { addRun } from "./commands/run.js";
@@ -35,7 +36,7 @@ export function createProgram(context: CommandContext): Command {
   for (const add of [addUp, addDown, addRun, addSubmit, addWatch, addOutcome, addStatus, addLs, addCancel]) {
     add(program, context);
   }
-  for (const add of [addHosts, addSandboxes, addDrain, addUndrain, addWorker, addGateway, addConfig]) {
+  for (const add of [addHosts, addSandboxes, addDrain, addUndrain, addLimits, addWorker, addGateway, addConfig]) {
     add(program, context);
   }
   return program;

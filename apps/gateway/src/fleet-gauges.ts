@@ -1,6 +1,6 @@
 import type { Metrics } from "@holdfast/chassis";
-import { AMOUNT_KEYS, type HostView } from "@holdfast/contract";
-import type { Ledger } from "@holdfast/ledger";
+import { AMOUNT_KEYS, type HostView, LIMIT_KEYS, SCOPE_KINDS } from "@holdfast/contract";
+import type { Ledger, LimitsReply } from "@holdfast/ledger";
 import { SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
 
 export interface FleetSources {
@@ -24,11 +24,25 @@ function gaugesOf(metrics: Metrics) {
     boots: gauge("holdfast_boots", "Boots by state.", ["state"]),
     limits: gauge("holdfast_fleet_limit", "Sum of the hosts' limits by amount.", ["amount"]),
     reserved: gauge("holdfast_fleet_reserved", "Sum of what is reserved by amount.", ["amount"]),
+    set: gauge("holdfast_fleet_limit_set", "Limit set for the fleet by amount; +Inf where none is.", ["amount"]),
+    used: gauge("holdfast_fleet_used", "What counts against the fleet's limits by amount.", ["amount"]),
+    waiting: gauge("holdfast_tasks_waiting", "Tasks that wait for want of room, by the scope that lacks it.", [
+      "scope",
+    ]),
   };
 }
 
 function sumOf(hosts: readonly HostView[], pick: (host: HostView) => number): number {
   return hosts.reduce((sum, host) => sum + pick(host), 0);
+}
+
+function showLimits(gauges: ReturnType<typeof gaugesOf>, { scopes, waiting }: LimitsReply): void {
+  for (const scope of SCOPE_KINDS) gauges.waiting.set(waiting[scope], { scope });
+  const fleet = scopes.find(({ scope }) => scope === "fleet");
+  for (const amount of LIMIT_KEYS) {
+    gauges.set.set(fleet?.limits[amount] ?? Number.POSITIVE_INFINITY, { amount });
+    gauges.used.set(fleet?.used[amount] ?? 0, { amount });
+  }
 }
 
 /** Registers gauges of the fleet that are read from the ledger at each scrape. They hold no ids. */
@@ -37,7 +51,12 @@ export function registerFleetGauges(metrics: Metrics, sources: FleetSources): vo
 
   async function read(): Promise<void> {
     if (!(await sources.ledger.ping(READ_DEADLINE_MS))) throw new Error("the ledger did not answer");
-    const [counts, hosts] = await Promise.all([sources.queue.counts(SHARED_QUEUE), sources.ledger.hosts.list()]);
+    const [counts, hosts, limits] = await Promise.all([
+      sources.queue.counts(SHARED_QUEUE),
+      sources.ledger.hosts.list(),
+      sources.ledger.hosts.limits(0),
+    ]);
+    showLimits(gauges, limits);
     for (const state of ["waiting", "active", "parked"] as const) gauges.jobs.set(counts[state], { state });
     gauges.paused.set(counts.paused ? 1 : 0);
     const healthy = hosts.filter((host) => host.engine_healthy).length;

@@ -1,9 +1,11 @@
-/** The SDK: submit, watch, outcome, cancel for producers; hosts, sandboxes, drain for operators. */
+/** The SDK: submit, watch, outcome, cancel for producers; hosts, sandboxes, drain, limits for operators. */
 import {
   HoldfastError,
   type HostView,
   type Outcome,
   type SandboxView,
+  type ScopeLimits,
+  type ScopeView,
   type StreamItem,
   type TaskRequestInput,
   type TaskView,
@@ -13,6 +15,7 @@ import { boundedCall, openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { awaitOutcome, type OutcomeOptions } from "./await-outcome.js";
 import { type Cancelled, cancelTask } from "./cancel.js";
 import { setDraining } from "./drain.js";
+import { listLimits, type ScopeRef, setLimits } from "./limits.js";
 import { listTasks, type TaskFilter, type TaskList } from "./list-tasks.js";
 import { type Submitted, submitTask } from "./submit.js";
 import { nameOf, type TaskRef, workspaceOf } from "./task-names.js";
@@ -74,6 +77,13 @@ export interface HoldfastClient {
    */
   drain(host_id: string): Promise<void>;
   undrain(host_id: string): Promise<void>;
+  /** Limits and use of the fleet, its hosts, and workspaces that have limits or unfinished tasks (10,000 at most). */
+  limits(): Promise<readonly ScopeView[]>;
+  /**
+   * Sets the limits named; null lifts one. A lower limit ends nothing; a higher one lets waiters go on at once.
+   * HOST_NOT_FOUND for an unknown host. A host's limits can be changed, not lifted.
+   */
+  setLimits(scope: ScopeRef, limits: ScopeLimits): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -129,6 +139,8 @@ function clientOver({ ledger, queue, fail_fast_ms }: ClientDeps): HoldfastClient
     sandboxes: () => boundedCall(fail_fast_ms, () => hosts.sandboxes()),
     drain: (host_id) => setDraining({ hosts, queue, fail_fast_ms }, host_id, true),
     undrain: (host_id) => setDraining({ hosts, queue, fail_fast_ms }, host_id, false),
+    limits: () => listLimits({ hosts, queue, fail_fast_ms }),
+    setLimits: async (scope, limits) => setLimits({ hosts, queue, fail_fast_ms }, scope, limits),
     close: async () => {
       await queue.close();
       await ledger.close();

@@ -186,7 +186,7 @@ export interface HostStore {
   /**
    * Sets those named; null in place of a number lifts one, null in place of all lifts every limit. The id of the fleet
    * is not looked at. A limit below what is reserved ends nothing. Answers the waiters that a higher one lets go on.
-   * Throws INVALID_REQUEST: a host must be registered and has amounts only, which can be changed and not lifted.
+   * Throws HOST_NOT_FOUND, and INVALID_REQUEST: a host has limits of amounts only, which can be changed, not lifted.
    */
   setLimits(scope: ScopeKind, id: string, limits: ScopeLimits | null): Promise<Promotion[]>;
   /** Limits and use of the fleet, each host, and `workspaces_max` workspaces that have limits or unfinished tasks. */

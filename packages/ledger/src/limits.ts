@@ -50,7 +50,7 @@ export async function setLimits(
     case "set":
       return promotionsOf(reply[1]);
     case "unknown":
-      throw invalid("id", "No host of this id is registered.");
+      throw new HoldfastError("HOST_NOT_FOUND");
     case "kept":
       throw invalid("limits", "The limits of a host can be changed, not lifted.");
   }

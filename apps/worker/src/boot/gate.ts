@@ -19,8 +19,8 @@ export interface Gate {
   readonly reasons: readonly Closed[];
   /** Slots of this boot that no job of the shared queue stands for: it was answered, or came by the own queue. */
   setBeside(count: number): void;
-  /** Slots of the host that other boots hold. */
-  setOthers(count: number): void;
+  /** Slots of the host as they are limited now, and how many of them other boots hold. */
+  setHost(slots: number, others: number): void;
   attach(consumer: Steered, source: Source): void;
   detach(consumer: Steered): void;
   /** Jobs that a consumer may have under way at once, those that run among them. */
@@ -32,10 +32,11 @@ export interface Gate {
 /** Jobs of the boot's own queue that are under way beside those that run: each is soon sent on, or sleeps. */
 const OWN_SPARE = 4;
 
-export function createGate(slots: number): Gate {
+export function createGate(slots_at_first: number): Gate {
   const reasons = new Set<Closed>(["starting"]);
   const consumers = new Map<Steered, Source>();
   let beside = 0;
+  let slots = slots_at_first;
   let others = 0;
 
   function wanted(source: Source): number {
@@ -48,7 +49,6 @@ export function createGate(slots: number): Gate {
   }
 
   return {
-    slots,
     wanted,
     close: (reason) => {
       reasons.add(reason);
@@ -63,6 +63,9 @@ export function createGate(slots: number): Gate {
     get reasons() {
       return [...reasons];
     },
+    get slots() {
+      return slots;
+    },
     get others() {
       return others;
     },
@@ -70,8 +73,9 @@ export function createGate(slots: number): Gate {
       beside = count;
       tell();
     },
-    setOthers: (count) => {
-      others = count;
+    setHost: (limit, held) => {
+      slots = limit;
+      others = held;
       tell();
     },
     attach: (consumer, source) => {
