@@ -235,6 +235,14 @@ function proofsOf(ledger: Ledger): Pick<LedgerFixture, "expectCounted" | "expect
 
 async function digestOf(redis: Redis, root: string): Promise<string> {
   const keys = (await redis.keys(`${root}:*`)).toSorted();
-  const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
-  return keys.map((key, index) => `${key}=${dumps[index]?.toString("base64")}`).join("\n");
+  const values = await Promise.all(keys.map((key) => contentOf(redis, key)));
+  return keys.map((key, index) => `${key}=${values[index]}`).join("\n");
+}
+
+/** A read may change the order in which Redis dumps fields and members, and nothing else of them. */
+async function contentOf(redis: Redis, key: string): Promise<string> {
+  const type = await redis.type(key);
+  if (type === "set") return JSON.stringify((await redis.smembers(key)).toSorted());
+  if (type !== "hash") return `${(await redis.dumpBuffer(key))?.toString("base64")}`;
+  return JSON.stringify(Object.entries(await redis.hgetall(key)).toSorted());
 }

@@ -91,18 +91,16 @@ export class Room {
     return this.older(task, (other) => other.wait_scope === "workspace" && other.name.workspace_id === workspace_id);
   }
 
-  /** `moved` wait in the lists of their workspaces by now. */
-  private overtakenInWorkspace(task: ModelTask, moved: readonly ModelTask[]): boolean {
-    const { workspace_id } = task.name;
-    const ahead = [
-      ...this.olderIn("workspace", task),
-      ...moved.filter((other) => other.name.workspace_id === workspace_id),
-    ];
-    return ahead.some((other) => this.fitsAlone(other, "workspace", workspace_id));
+  private left(scope: ScopeKind, id: string): Amounts {
+    const [limits, taken] = [this.limitsOf(scope, id), this.taken(scope, id)];
+    return { slots: limits.slots - taken.slots, cpu_milli: limits.cpu_milli - taken.cpu_milli };
   }
 
-  private deniedByWorkspace(task: ModelTask, moved: readonly ModelTask[] = []): boolean {
-    return this.overtakenInWorkspace(task, moved) || !this.fitsNow(task, "workspace", task.name.workspace_id);
+  /** Beside the older ones of its workspace's list. */
+  private deniedByWorkspace(task: ModelTask, left = this.left("workspace", task.name.workspace_id)): boolean {
+    const { workspace_id } = task.name;
+    const ahead = this.olderIn("workspace", task).filter((other) => this.fitsAlone(other, "workspace", workspace_id));
+    return !inTurn([...ahead, task], left);
   }
 
   denied(task: ModelTask, host: ModelHost): ScopeKind | null {
@@ -116,24 +114,73 @@ export class Room {
   }
 
   /** Every way in which a host, or an older waiter for it, keeps a task out. */
-  protected deniedByHost(task: ModelTask, host: ModelHost): ScopeKind | null {
-    return !host.healthy || this.isFull(host, task) ? "host" : this.overtaken(task, host);
+  protected deniedByHost(task: ModelTask, host: ModelHost, coming = 0): ScopeKind | null {
+    return !host.healthy || this.isFull(host, task) ? "host" : this.overtaken(task, host, coming);
   }
 
   isFull(host: ModelHost, task: ModelTask): boolean {
     return !this.fitsNow(task, "host", host.host_id);
   }
 
-  /** What keeps the room of this host for an older waiter. */
-  overtaken(task: ModelTask, host: ModelHost): ScopeKind | null {
-    const moved: ModelTask[] = [];
+  /** What keeps the room of this host for older waiters; `coming` slots of it are promised. */
+  overtaken(task: ModelTask, host: ModelHost, coming = 0): ScopeKind | null {
+    const free = this.left("host", host.host_id);
+    const rooms = { host: { ...free, slots: free.slots - coming }, fleet: this.left("fleet", "all") };
+    const own = new Map<string, Amounts>();
+    const turn = new Set<string>();
+    let ahead: ScopeKind | null = null;
     for (const other of this.olderIn("fleet", task)) {
-      if (!other.held && this.deniedByWorkspace(other, moved)) moved.push(other);
-      else if (!other.held && !this.fitsAlone(other, "fleet", "all")) continue;
-      else if (other.wait_scope === "fleet" || this.fitsAlone(other, "host", host.host_id)) return other.wait_scope;
+      const { workspace_id } = other.name;
+      const mine = !task.held && workspace_id === task.name.workspace_id;
+      const left = own.get(workspace_id) ?? this.left("workspace", workspace_id);
+      if (!other.held) {
+        own.set(workspace_id, left);
+        if (turn.has(workspace_id) || this.deniedByWorkspace(other)) {
+          if (this.fitsAlone(other, "workspace", workspace_id)) turn.add(workspace_id);
+          continue;
+        }
+        if (!this.fitsAlone(other, "fleet", "all")) continue;
+        if (this.deniedByWorkspace(other, left)) {
+          if (mine) return other.wait_scope;
+          own.set(workspace_id, { slots: 0, cpu_milli: 0 });
+          continue;
+        }
+      }
+      const here = this.fitsAlone(other, "host", host.host_id);
+      if (!here && other.wait_scope !== "fleet") continue;
+      const needs = [...(here ? [rooms.host] : []), ...(other.held ? [] : [rooms.fleet])];
+      if (!needs.every((room) => fits(other, room))) return other.wait_scope;
+      for (const room of [...needs, ...(other.held ? [] : [left])]) takeFrom(other, room);
+      if (mine && !other.held) ahead = other.wait_scope;
+      if (!fits(task, rooms.host) || (!task.held && !fits(task, rooms.fleet))) return other.wait_scope;
     }
-    return !task.held && this.overtakenInWorkspace(task, moved) ? "workspace" : null;
+    const left = own.get(task.name.workspace_id);
+    if (task.held || left === undefined) return null;
+    if (turn.has(task.name.workspace_id)) return "workspace";
+    return this.deniedByWorkspace(task, left) ? ahead : null;
   }
+}
+
+interface Amounts {
+  slots: number;
+  cpu_milli: number;
+}
+
+const fits = (task: ModelTask, room: Amounts): boolean => room.slots >= 1 && task.cpu_milli <= room.cpu_milli;
+
+function takeFrom(task: ModelTask, room: Amounts): void {
+  room.slots -= 1;
+  room.cpu_milli -= task.cpu_milli;
+}
+
+/** Whether there is room for all of them, one after another. */
+function inTurn(tasks: readonly ModelTask[], left: Amounts): boolean {
+  const room = { ...left };
+  return tasks.every((task) => {
+    const has = fits(task, room);
+    takeFrom(task, room);
+    return has;
+  });
 }
 
 function before(left: ModelTask, right: ModelTask): boolean {

@@ -81,7 +81,7 @@ export class Model extends Room {
     );
     const coming = [...this.tasks.values()].filter(({ route }) => route !== null && takers.includes(route)).length;
     const slots = host.slots - this.taken("host", host.host_id).slots - coming;
-    const admits = this.deniedByHost(task, host) === null && !this.showsStrangers(host) && !host.draining;
+    const admits = this.deniedByHost(task, host, coming) === null && !this.showsStrangers(host) && !host.draining;
     return boot !== undefined && admits && slots >= 1 ? { boot, slots } : null;
   }
 

@@ -23,6 +23,7 @@ export function move(name: string, act: Act): Move {
     run: async (model, f) => {
       const touched = await act(model, f);
       model.world.transitions += 1;
+      await followMoves(model, f);
       await expectSound(model, f, touched);
     },
     toString: () => name,

@@ -68,8 +68,9 @@ local function denied()
   if not held and denied_by_workspace(task, free_in('workspace', workspace)) then return 'workspace' end
   if not held and not fits(amount, free_in('fleet', 'all')) then return 'fleet' end
   if not able or not engine_healthy(host) then return 'host' end
-  if not fits(amount, free_in('host', host)) then return 'host' end
-  local by, moved = overtaken_in_fleet(task, host)
+  local free = free_in('host', host)
+  if not fits(amount, free) then return 'host' end
+  local by, moved = overtaken_in_fleet(task, host, free)
   for _, other in ipairs(moved) do park(other, 'workspace') end
   return by
 end

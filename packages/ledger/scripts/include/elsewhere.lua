@@ -26,7 +26,7 @@ local function boot_with_room(task, except)
       local free = free_in('host', host)
       local boot, coming = boot_to_send_to(host)
       free[1] = free[1] - coming
-      if boot and fits(amount, free) and (not most or free[1] > most) and not overtaken_in_fleet(task, host) then
+      if boot and fits(amount, free) and (not most or free[1] > most) and not overtaken_in_fleet(task, host, free) then
         best, most = boot, free[1]
       end
     end

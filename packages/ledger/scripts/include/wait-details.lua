@@ -25,7 +25,7 @@ local function row_of(host, task)
   if why then return { host, why, {} } end
   local short = short_in('host', host, task)
   if #short > 0 then return { host, 'full', short } end
-  local by = overtaken_in_fleet(task, host)
+  local by = overtaken_in_fleet(task, host, free_in('host', host))
   if by == 'workspace' then return { host, 'room', {} }, true end
   return { host, by and 'kept_for_older' or 'room', {} }
 end
@@ -39,8 +39,8 @@ end
 -- `turn`: a host keeps its room for an older task of the same workspace, which that is full for.
 local function scope_of(task, rows, turn)
   if task.wait_scope then return task.wait_scope end
-  local younger = task.scope_held ~= '1' and overtaken_in_workspace(task)
-  if younger or #short_in_shared('workspace', task) > 0 then return 'workspace' end
+  local shares = task.scope_held ~= '1'
+  if shares and denied_by_workspace(task, free_in('workspace', task.workspace)) then return 'workspace' end
   if #short_in_shared('fleet', task) > 0 then return 'fleet' end
   if turn then return 'workspace' end
   local kept = ''

@@ -42,38 +42,78 @@ local function older_in(list, task)
   return older
 end
 
--- Whether an older task waits for room in the workspace and could have it under the present limits.
-local function overtaken_in_workspace(task)
-  local limits = nil
+-- Whether the room that is free in the workspace is too little for a task that holds none of it yet and the older ones
+-- that wait for it there.
+local function denied_by_workspace(task, free)
+  local amount, room, limits = amount_in(task), { unpack(free) }, nil
+  if not fits(amount, room) then return true end
   for _, member in ipairs(older_in(key.waiters('workspace', task.workspace), task)) do
     local other = load_member(member)
     limits = limits or limits_of('workspace', task.workspace)
-    if other and fits(amount_in(other), limits) then return true end
+    if other and fits(amount_in(other), limits) then
+      if not fits(amount_in(other), room) then return true end
+      take(amount_in(other), room)
+      if not fits(amount, room) then return true end
+    end
   end
   return false
 end
 
--- `free` is the room left in the workspace of a task that holds none of it yet.
-local function denied_by_workspace(task, free)
-  return overtaken_in_workspace(task) or not fits(amount_in(task), free)
+-- What is left beside older waiters of the fleet's list, as far as they were looked at.
+local function room_for(task, host, free)
+  local room = { task = task, amount = amount_in(task), held = task.scope_held == '1', host = host }
+  room.free, room.fleet, room.limits = { unpack(free) }, free_in('fleet', 'all'), limits_of('fleet', 'all')
+  room.moved, room.own, room.turn, room.ahead = {}, {}, {}, {}
+  return room
 end
 
--- The scope that keeps the task out of this host for the sake of an older waiter, or nil. Those whose own workspace
--- denies them by now keep nobody of another back: they are answered as well, to be moved to their workspace's list.
-local function overtaken_in_fleet(task, host)
-  local limits, moved, turn = limits_of('fleet', 'all'), {}, {}
+-- An older waiter takes its share. Answers its scope where the task has to wait for it.
+local function goes_ahead(room, other)
+  local amount, shares, workspace = amount_in(other), other.scope_held ~= '1', other.workspace
+  local here = could_serve(room.host, other)
+  if not here and other.wait_scope ~= 'fleet' then return nil end
+  if shares and not fits(amount, room.fleet) then return other.wait_scope end
+  if here and not fits(amount, room.free) then return other.wait_scope end
+  if here then take(amount, room.free) end
+  if shares then
+    take(amount, room.fleet)
+    take(amount, room.own[workspace])
+    room.ahead[workspace] = other.wait_scope
+  end
+  if not fits(room.amount, room.free) then return other.wait_scope end
+  return not room.held and not fits(room.amount, room.fleet) and other.wait_scope or nil
+end
+
+-- The same of a waiter that holds nothing of its workspace yet: one that the workspace has no room for moves to that
+-- list, so that a full workspace keeps nobody of another back; one that is too large for the fleet is passed over.
+local function goes_ahead_with_share(room, other)
+  local workspace = other.workspace
+  local free = free_in('workspace', workspace)
+  room.own[workspace] = room.own[workspace] or { unpack(free) }
+  if room.turn[workspace] or denied_by_workspace(other, free) then
+    room.moved[#room.moved + 1] = other
+    room.turn[workspace] = room.turn[workspace] or fits(amount_in(other), limits_of('workspace', workspace))
+    return nil
+  end
+  if not fits(amount_in(other), room.limits) then return nil end
+  if denied_by_workspace(other, room.own[workspace]) then
+    room.own[workspace] = { 0, 0, 0, 0 }
+    return not room.held and workspace == room.task.workspace and other.wait_scope or nil
+  end
+  return goes_ahead(room, other)
+end
+
+-- The scope that keeps the task out of the room that is free in this host, since older waiters need it, or nil; and
+-- the waiters that belong into the lists of their workspaces.
+local function overtaken_in_fleet(task, host, free)
+  local room = room_for(task, host, free)
   for _, member in ipairs(older_in(key.waiters('fleet', 'all'), task)) do
     local other = load_member(member)
-    if other then
-      local held, workspace = other.scope_held == '1', other.workspace
-      if not held and (turn[workspace] or denied_by_workspace(other, free_in('workspace', workspace))) then
-        moved[#moved + 1] = other
-        turn[workspace] = turn[workspace] or fits(amount_in(other), limits_of('workspace', workspace))
-      elseif (held or fits(amount_in(other), limits)) and (other.wait_scope == 'fleet' or could_serve(host, other)) then
-        return other.wait_scope, moved
-      end
-    end
+    local by = other and (other.scope_held == '1' and goes_ahead or goes_ahead_with_share)(room, other)
+    if by then return by, room.moved end
   end
-  local waits = task.scope_held ~= '1' and (turn[task.workspace] or overtaken_in_workspace(task))
-  return waits and 'workspace' or nil, moved
+  local own = room.own[task.workspace]
+  if room.held or not own then return nil, room.moved end
+  if room.turn[task.workspace] then return 'workspace', room.moved end
+  return denied_by_workspace(task, own) and room.ahead[task.workspace] or nil, room.moved
 end
