@@ -163,7 +163,7 @@ function backlogsOf(found: Found): Map<string, Fields> {
   const backlogs = new Map<string, Record<string, number>>();
   for (const { member, fields } of tasksOf(found).filter(({ fields }) => !ended(fields))) {
     const counts = { pending_bytes: Number(fields["body_bytes"]), queued: fields["status"] === "PENDING" ? 1 : 0 };
-    const waits = fields["wait_scope"] === undefined ? {} : { [`waiting_${fields["wait_scope"]}`]: 1 };
+    const waits = !fields["wait_scope"] ? {} : { [`waiting_${fields["wait_scope"]}`]: 1 };
     const scopes = [
       [`workspace:${member.split(".")[0]}`, counts] as const,
       ["fleet:all", { ...counts, ...waits }] as const,
