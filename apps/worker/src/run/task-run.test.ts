@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { EXIT, setup } from "../../test/scripted-run.js";
 
 describe("one attempt", () => {
-  test("is assigned, filled and recorded before the command, settled before it is destroyed, released after proof (C2, E3)", async () => {
+  test("is assigned, filled and recorded before the command, destroyed beside its settle, released after proof (C2, E3)", async () => {
     const { asked, exited, gone, run } = setup();
     exited.resolve(EXIT);
 
@@ -11,7 +11,7 @@ describe("one attempt", () => {
     gone.resolve();
 
     expect(await run.released).toBe(true);
-    expect(asked).toEqual(["create", "assign", "writeFile", "activate", "exec", "settle", "destroy", "release"]);
+    expect(asked).toEqual(["create", "assign", "writeFile", "activate", "exec", "destroy", "settle", "release"]);
   });
 
   test("is measured in its parts: set-up, run, settle, and whom its end woke", async () => {

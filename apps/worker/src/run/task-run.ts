@@ -182,6 +182,8 @@ async function carryOut(
       await command?.output.close();
       return requeue(deps, attempt, plan);
     case "settle": {
+      // All that the task wrote is here: its sandbox goes while the ledger is told.
+      void beginRemoval();
       const proven_gone = plan.destroy_first ? (await creation.destroy()).proven : false;
       const untold = (await command?.output.close()) ?? [];
       const answer = await settle(deps, attempt, outcomeFor(attempt, ended, proven_gone), untold);
