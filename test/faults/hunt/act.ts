@@ -49,9 +49,12 @@ async function cancel({ fleet, names }: Stage, nth: number, sent: boolean): Prom
   if (sent && reply.kind === "cancelled") await fleet.queue.promote(reply.promotions);
 }
 
-async function limit({ fleet }: Stage, workspace: string | null, limits: Limits): Promise<void> {
+async function limit({ fleet, turns }: Stage, workspace: string | null, limits: Limits): Promise<void> {
   const [scope, id] = workspace === null ? (["fleet", "all"] as const) : (["workspace", workspace] as const);
-  await fleet.queue.promote(await fleet.ledger.hosts.setLimits(scope, id, limits));
+  turns.setSlots(id, null);
+  const promotions = await fleet.ledger.hosts.setLimits(scope, id, limits);
+  turns.setSlots(id, limits.slots ?? null);
+  await fleet.queue.promote(promotions);
 }
 
 async function act(stage: Stage, step: Step): Promise<void> {
@@ -83,8 +86,8 @@ export interface Actor extends Pick<Stage, "names" | "plain_jobs"> {
   rest(): Promise<void>;
 }
 
-export function createActor(fleet: HuntFleet, schedule: Schedule): Actor {
-  const stage: Stage = { fleet, names: [], plain_jobs: [], under_way: new Set() };
+export function createActor(fleet: HuntFleet, schedule: Schedule, turns: Stage["turns"]): Actor {
+  const stage: Stage = { fleet, turns, names: [], plain_jobs: [], under_way: new Set() };
   return {
     ...stage,
     play: async () => {

@@ -1,5 +1,9 @@
-/** Turn within a workspace: what the workers were answered, as it passed their lines. */
+/**
+ * Turn within a workspace: what the workers were answered, as it passed their lines. It is judged where the workspace
+ * had one slot: of several that were woken together and all have room, any may come first.
+ */
 import type { FaultProxy } from "../lab/proxy.js";
+import { monotonicMs } from "../lab/proxy-rules.js";
 import { bulkArguments } from "../lab/resp-frames.js";
 
 interface Admit {
@@ -18,6 +22,8 @@ interface Admit {
 
 export interface Turns {
   watch(line: FaultProxy): void;
+  /** The slots that a workspace may have from now on; null while that is being changed. */
+  setSlots(workspace: string, slots: number | null): void;
   /** Tasks that were granted while an older one of their workspace had its turn before them. */
   overtakers(accepted_us: ReadonlyMap<string, number>): string[];
 }
@@ -26,6 +32,13 @@ const ARGS_BEFORE = 3;
 
 export function createTurns(): Turns {
   const admits: Admit[] = [];
+  const limits: { readonly workspace: string; readonly slots: number | null; readonly at_ms: number }[] = [];
+
+  function hadOneSlot(workspace: string, from_ms: number, to_ms: number): boolean {
+    const known = limits.filter((limit) => limit.workspace === workspace && limit.at_ms <= to_ms);
+    const last = known.at(-1);
+    return last !== undefined && last.slots === 1 && last.at_ms < from_ms;
+  }
 
   function overtakenBy(older: Admit, next_ms: number, accepted_us: ReadonlyMap<string, number>): Admit | undefined {
     const since = accepted_us.get(older.name) ?? 0;
@@ -41,6 +54,7 @@ export function createTurns(): Turns {
   }
 
   return {
+    setSlots: (workspace, slots) => void limits.push({ workspace, slots, at_ms: monotonicMs() }),
     watch: (line) => {
       line.observe(({ phase, detail, exchange, bytes, at_ms }) => {
         if (phase !== "reply" || detail !== "task-admit" || exchange === null || bytes === null) return;
@@ -64,7 +78,8 @@ export function createTurns(): Turns {
         const next = admits.find(({ name, asked_ms }) => name === older.name && asked_ms > older.answered_ms);
         // Whatever else it is answered then, its turn ended at a moment that no line showed.
         const waited = next?.delivery === older.delivery && (next.answer === "granted" || next.answer === "parked");
-        const younger = waited ? overtakenBy(older, next.asked_ms, accepted_us) : undefined;
+        const judged = waited && hadOneSlot(older.workspace, older.answered_ms, next.asked_ms);
+        const younger = judged ? overtakenBy(older, next.asked_ms, accepted_us) : undefined;
         return younger === undefined ? [] : [`${younger.name} was granted while ${older.name} waited before it`];
       });
     },

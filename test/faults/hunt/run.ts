@@ -81,7 +81,7 @@ async function judgeRest(fleet: HuntFleet, watch: Watch, plain_jobs: readonly st
 }
 
 async function play(schedule: Schedule, fleet: HuntFleet, turns: Turns): Promise<Omit<Verdict, "seed">> {
-  const actor = createActor(fleet, schedule);
+  const actor = createActor(fleet, schedule, turns);
   const watch = watchFleet(fleet, () => actor.names);
   try {
     await Promise.all(schedule.workers.map((n) => fleet.start(fleet.hosts[n] ?? fail(n))));

@@ -2,9 +2,11 @@
 import { type TaskName, taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
 import type { HuntFleet, HuntWorker } from "./fleet.js";
 import type { HuntHost } from "./host.js";
+import type { Turns } from "./order.js";
 
 export interface Stage {
   readonly fleet: HuntFleet;
+  readonly turns: Pick<Turns, "setSlots">;
   /** `<workspace>.<task>` of all that were submitted. */
   readonly names: string[];
   /** Ids of plain producers' jobs. */
