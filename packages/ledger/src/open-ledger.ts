@@ -22,7 +22,7 @@ const DEFAULT_PREFIX = "holdfast";
  */
 export const openLedger: OpenLedger = async (options) => {
   const lease_ms = options.lease_ms ?? TIMES.boot_lease_ms;
-  const ledger = composeLedger(options, loadScripts({ lease_ms }));
+  const ledger = composeLedger(options, scriptsFor(lease_ms));
   if (options.fail_fast_ms === undefined) return ledger;
   try {
     await ledger.serverProblems();
@@ -32,6 +32,15 @@ export const openLedger: OpenLedger = async (options) => {
     throw error;
   }
 };
+
+/** Of this process, by lease: to put them together takes tens of milliseconds. */
+const loaded = new Map<number, Scripts>();
+
+function scriptsFor(lease_ms: number): Scripts {
+  const scripts = loaded.get(lease_ms) ?? loadScripts({ lease_ms });
+  loaded.set(lease_ms, scripts);
+  return scripts;
+}
 
 /** The ledger over scripts that were loaded already. */
 export function composeLedger(options: LedgerOptions, scripts: Scripts): Ledger {

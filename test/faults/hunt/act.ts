@@ -2,6 +2,7 @@
 import { pause } from "@holdfast/chassis";
 import { taskRequestSchema } from "@holdfast/contract";
 import { SHARED_QUEUE } from "@holdfast/queue";
+import { monotonicMs } from "../lab/proxy.js";
 import type { HuntFleet } from "./fleet.js";
 import { HUNT_IMAGE } from "./host.js";
 import type { Limits, Schedule, Step, Submit } from "./schedule.js";
@@ -49,11 +50,11 @@ async function cancel({ fleet, names }: Stage, nth: number, sent: boolean): Prom
   if (sent && reply.kind === "cancelled") await fleet.queue.promote(reply.promotions);
 }
 
-async function limit({ fleet, turns }: Stage, workspace: string | null, limits: Limits): Promise<void> {
+async function limit({ fleet, limits: all }: Stage, workspace: string | null, limits: Limits): Promise<void> {
   const [scope, id] = workspace === null ? (["fleet", "all"] as const) : (["workspace", workspace] as const);
-  turns.setSlots(id, null);
+  const asked_ms = monotonicMs();
   const promotions = await fleet.ledger.hosts.setLimits(scope, id, limits);
-  turns.setSlots(id, limits.slots ?? null);
+  all.push({ workspace, limits, asked_ms, answered_ms: monotonicMs() });
   await fleet.queue.promote(promotions);
 }
 
@@ -80,14 +81,14 @@ async function act(stage: Stage, step: Step): Promise<void> {
   }
 }
 
-export interface Actor extends Pick<Stage, "names" | "plain_jobs"> {
+export interface Actor extends Pick<Stage, "names" | "plain_jobs" | "limits"> {
   play(): Promise<void>;
   /** All troubles end, each host is served, and the last limits hold. */
   rest(): Promise<void>;
 }
 
-export function createActor(fleet: HuntFleet, schedule: Schedule, turns: Stage["turns"]): Actor {
-  const stage: Stage = { fleet, turns, names: [], plain_jobs: [], under_way: new Set() };
+export function createActor(fleet: HuntFleet, schedule: Schedule): Actor {
+  const stage: Stage = { fleet, names: [], plain_jobs: [], limits: [], under_way: new Set() };
   return {
     ...stage,
     play: async () => {

@@ -1,87 +1,131 @@
 /**
- * Turn within a workspace: what the workers were answered, as it passed their lines. It is judged where the workspace
- * had one slot: of several that were woken together and all have room, any may come first.
+ * Turn within a workspace: by what the workers were answered, as it passed their lines. A task may go before an older
+ * waiter only into room that does for both.
  */
-import type { FaultProxy } from "../lab/proxy.js";
-import { monotonicMs } from "../lab/proxy-rules.js";
+import type { FaultProxy, Sighting } from "../lab/proxy.js";
 import { bulkArguments } from "../lab/resp-frames.js";
+import type { Limits } from "./schedule.js";
+import type { TaskSight } from "./sight.js";
 
-interface Admit {
-  /** `<workspace>.<task>`. */
-  readonly name: string;
-  readonly workspace: string;
+/** When a call was under way: what it did, it did between the two. */
+interface Span {
   readonly asked_ms: number;
   readonly answered_ms: number;
+}
+
+interface Admit extends Span {
+  /** `<workspace>.<task>`. */
+  readonly name: string;
+  readonly delivery: string;
   readonly answer: string;
   /** Of `parked`. */
   readonly scope: string;
   /** Of `granted`. */
   readonly attempt: string;
-  readonly delivery: string;
+}
+
+interface Release extends Span {
+  readonly name: string;
+}
+
+/** Null stands for the fleet. */
+export interface LimitSet extends Span {
+  readonly workspace: string | null;
+  readonly limits: Limits;
 }
 
 export interface Turns {
   watch(line: FaultProxy): void;
-  /** The slots that a workspace may have from now on; null while that is being changed. */
-  setSlots(workspace: string, slots: number | null): void;
-  /** Tasks that were granted while an older one of their workspace had its turn before them. */
-  overtakers(accepted_us: ReadonlyMap<string, number>): string[];
+  /** Tasks that took the room of an older one, in words. */
+  overtakers(tasks: readonly TaskSight[], limits: readonly LimitSet[]): string[];
 }
 
 const ARGS_BEFORE = 3;
+const NO_LIMIT: Limits = { slots: Number.POSITIVE_INFINITY, cpu_milli: Number.POSITIVE_INFINITY };
+
+/** The most that the workspace may have been allowed at some moment of the span. */
+function limitsIn(workspace: string, { asked_ms, answered_ms }: Span, all: readonly LimitSet[]): Limits {
+  const own = all.filter((set) => set.workspace === workspace && set.asked_ms <= answered_ms);
+  const before = own.findLastIndex((set) => set.answered_ms <= asked_ms);
+  const possible = own.slice(Math.max(0, before)).map(({ limits }) => limits);
+  if (before < 0) return NO_LIMIT;
+  const most = (key: keyof Limits): number => Math.max(...possible.map((limits) => limits[key]));
+  return { slots: most("slots"), cpu_milli: most("cpu_milli") };
+}
+
+function judge(
+  admits: readonly Admit[],
+  releases: readonly Release[],
+  tasks: readonly TaskSight[],
+  limits: readonly LimitSet[],
+) {
+  const known = new Map(tasks.map((task) => [task.name, task]));
+  const accepted = (name: string): number => known.get(name)?.accepted_us ?? 0;
+  const workspaceOf = (name: string): string => known.get(name)?.workspace ?? "";
+  const cpuOf = (name: string): number => known.get(name)?.amount[1] ?? 0;
+  const grants = admits.filter(({ answer }) => answer === "granted");
+
+  /** Whoever certainly held room of the workspace all the while. */
+  function heldDuring(span: Span, workspace: string): string[] {
+    const before = grants.filter(
+      ({ name, answered_ms }) => workspaceOf(name) === workspace && answered_ms < span.asked_ms,
+    );
+    const held = before.filter((grant) => {
+      const release = releases.find(({ name, asked_ms }) => name === grant.name && asked_ms > grant.answered_ms);
+      return release !== undefined && release.asked_ms > span.answered_ms;
+    });
+    return [...new Set(held.map(({ name }) => name))];
+  }
+
+  function takesRoom(younger: Admit, older: Admit): boolean {
+    const workspace = workspaceOf(older.name);
+    const held = [...heldDuring(younger, workspace), younger.name, older.name];
+    const allowed = limitsIn(workspace, younger, limits);
+    return held.length > allowed.slots || held.reduce((sum, name) => sum + cpuOf(name), 0) > allowed.cpu_milli;
+  }
+
+  /** While the older one certainly stood in its workspace's list, and could have had room by itself. */
+  function overtakerOf(older: Admit, next: Admit): Admit | undefined {
+    const within = grants.filter(
+      ({ name, attempt, asked_ms, answered_ms }) =>
+        workspaceOf(name) === workspaceOf(older.name) &&
+        attempt === "1" &&
+        accepted(name) > accepted(older.name) &&
+        asked_ms > older.answered_ms &&
+        answered_ms < next.asked_ms,
+    );
+    return within.find((younger) => {
+      const allowed = limitsIn(workspaceOf(older.name), younger, limits);
+      return cpuOf(older.name) <= allowed.cpu_milli && takesRoom(younger, older);
+    });
+  }
+
+  const parked = admits.filter(({ answer, scope }) => answer === "parked" && scope === "workspace");
+  return parked.flatMap((older) => {
+    const next = admits.find(({ name, asked_ms }) => name === older.name && asked_ms > older.answered_ms);
+    // Whatever else it is answered then, its turn ended at a moment that no line showed.
+    const waited = next?.delivery === older.delivery && (next.answer === "granted" || next.answer === "parked");
+    const younger = waited ? overtakerOf(older, next) : undefined;
+    return younger === undefined ? [] : [`${younger.name} took the room that ${older.name} waited for`];
+  });
+}
 
 export function createTurns(): Turns {
   const admits: Admit[] = [];
-  const limits: { readonly workspace: string; readonly slots: number | null; readonly at_ms: number }[] = [];
+  const releases: Release[] = [];
 
-  function hadOneSlot(workspace: string, from_ms: number, to_ms: number): boolean {
-    const known = limits.filter((limit) => limit.workspace === workspace && limit.at_ms <= to_ms);
-    const last = known.at(-1);
-    return last !== undefined && last.slots === 1 && last.at_ms < from_ms;
-  }
-
-  function overtakenBy(older: Admit, next_ms: number, accepted_us: ReadonlyMap<string, number>): Admit | undefined {
-    const since = accepted_us.get(older.name) ?? 0;
-    return admits.find(
-      ({ name, workspace, answer, attempt, asked_ms, answered_ms }) =>
-        workspace === older.workspace &&
-        answer === "granted" &&
-        attempt === "1" &&
-        (accepted_us.get(name) ?? 0) > since &&
-        asked_ms > older.answered_ms &&
-        answered_ms < next_ms,
-    );
+  function see({ phase, detail, exchange, bytes, at_ms }: Sighting): void {
+    if (phase !== "reply" || exchange === null || bytes === null) return;
+    const [workspace = "", task = "", , , delivery = ""] = exchange.args.slice(ARGS_BEFORE);
+    const call = { name: `${workspace}.${task}`, asked_ms: exchange.at_ms, answered_ms: at_ms };
+    if (detail === "task-release") releases.push(call);
+    if (detail !== "task-admit") return;
+    const [answer = "", second = "", , fourth = ""] = bulkArguments(bytes, 4, 64) ?? [];
+    admits.push({ ...call, delivery, answer, scope: second, attempt: fourth });
   }
 
   return {
-    setSlots: (workspace, slots) => void limits.push({ workspace, slots, at_ms: monotonicMs() }),
-    watch: (line) => {
-      line.observe(({ phase, detail, exchange, bytes, at_ms }) => {
-        if (phase !== "reply" || detail !== "task-admit" || exchange === null || bytes === null) return;
-        const [workspace = "", task = "", , , delivery = ""] = exchange.args.slice(ARGS_BEFORE);
-        const [answer = "", second = "", , fourth = ""] = bulkArguments(bytes, 4, 64) ?? [];
-        const times = { asked_ms: exchange.at_ms, answered_ms: at_ms };
-        admits.push({
-          name: `${workspace}.${task}`,
-          workspace,
-          answer,
-          scope: second,
-          attempt: fourth,
-          delivery,
-          ...times,
-        });
-      });
-    },
-    overtakers: (accepted_us) => {
-      const parked = admits.filter(({ answer, scope }) => answer === "parked" && scope === "workspace");
-      return parked.flatMap((older) => {
-        const next = admits.find(({ name, asked_ms }) => name === older.name && asked_ms > older.answered_ms);
-        // Whatever else it is answered then, its turn ended at a moment that no line showed.
-        const waited = next?.delivery === older.delivery && (next.answer === "granted" || next.answer === "parked");
-        const judged = waited && hadOneSlot(older.workspace, older.answered_ms, next.asked_ms);
-        const younger = judged ? overtakenBy(older, next.asked_ms, accepted_us) : undefined;
-        return younger === undefined ? [] : [`${younger.name} was granted while ${older.name} waited before it`];
-      });
-    },
+    watch: (line) => line.observe(see),
+    overtakers: (tasks, limits) => judge(admits, releases, tasks, limits),
   };
 }

@@ -81,7 +81,7 @@ async function judgeRest(fleet: HuntFleet, watch: Watch, plain_jobs: readonly st
 }
 
 async function play(schedule: Schedule, fleet: HuntFleet, turns: Turns): Promise<Omit<Verdict, "seed">> {
-  const actor = createActor(fleet, schedule, turns);
+  const actor = createActor(fleet, schedule);
   const watch = watchFleet(fleet, () => actor.names);
   try {
     await Promise.all(schedule.workers.map((n) => fleet.start(fleet.hosts[n] ?? fail(n))));
@@ -95,7 +95,7 @@ async function play(schedule: Schedule, fleet: HuntFleet, turns: Turns): Promise
       ? [
           ...(await judgeRest(fleet, watch, actor.plain_jobs)),
           ...(await wrongEnds(fleet, actor.names)),
-          ...turns.overtakers(new Map(watch.last()?.tasks.map(({ name, accepted_us }) => [name, accepted_us]))),
+          ...turns.overtakers(watch.last()?.tasks ?? [], actor.limits),
         ]
       : ["not every task ends", ...unfinished(watch)];
     return {

@@ -2,15 +2,16 @@
 import { type TaskName, taskIdSchema, workspaceIdSchema } from "@holdfast/contract";
 import type { HuntFleet, HuntWorker } from "./fleet.js";
 import type { HuntHost } from "./host.js";
-import type { Turns } from "./order.js";
+import type { LimitSet } from "./order.js";
 
 export interface Stage {
   readonly fleet: HuntFleet;
-  readonly turns: Pick<Turns, "setSlots">;
   /** `<workspace>.<task>` of all that were submitted. */
   readonly names: string[];
   /** Ids of plain producers' jobs. */
   readonly plain_jobs: string[];
+  /** Every limit that was set, in order. */
+  readonly limits: LimitSet[];
   /** What goes on beside the schedule's next step. */
   readonly under_way: Set<Promise<unknown>>;
 }
