@@ -27,7 +27,8 @@ local refusal = refusal_of(task)
 if refusal then return { 'refused', refusal, unpack(runtimes_for(task.image)) } end
 local larger = larger_than_scope(task, 'workspace', workspace) or larger_than_scope(task, 'fleet', 'all')
 if larger then return { 'refused', 'larger', unpack(larger) } end
-local full = full_backlog(task, 'workspace', workspace) or full_backlog(task, 'fleet', 'all')
+local own, all = backlog_of('workspace', workspace), backlog_of('fleet', 'all')
+local full = full_backlog(task, 'workspace', workspace, own) or full_backlog(task, 'fleet', 'all', all)
 if full then return { 'refused', 'full', unpack(full) } end
 
 -- The oldest records of the index may have expired; a few a call keep it small.
@@ -56,7 +57,7 @@ create(task, {
   log_marked_bytes = '0',
 })
 redis.call('SET', key.body(workspace, id), body)
-begin_backlog(task)
+begin_backlog(task, own, all)
 redis.call('ZADD', index, int(now_ms), id)
 redis.call('PERSIST', index)
 redis.call('ZADD', key.pending, int(now_ms + tonumber(task.queue_timeout_ms)), task.member)

@@ -1,8 +1,7 @@
 #!lua flags=allow-oom
 -- task-admit: grants one attempt of a task to a boot, or says why not. A denial changes only the waiting list, or
 -- sends the task to a boot of another host that has room.
--- ARGV: workspace, task, boot, host, delivery, sandbox, token,
---   failures by JSON: image, runtime, resources, queue timeout
+-- ARGV: workspace, task, boot, host, delivery, sandbox, token
 -- Replies: {granted, token, sandbox, attempt, generation, fence, accepted_ms, granted_ms, sequence, body}
 --   · {done, outcome, promotions} · {parked, scope} · {elsewhere, delivery, queue, job}
 --   · {draining, boot | host} · {busy | stale | closed | fenced}
@@ -51,16 +50,16 @@ local function refuse(failure)
 end
 
 local deadline = redis.call('ZSCORE', key.pending, task.member)
-if deadline and now_ms >= tonumber(deadline) then return refuse(ARGV[11]) end
+if deadline and now_ms >= tonumber(deadline) then return refuse(QUEUE_TIMEOUT) end
 if acting[1] == 'DRAINING' then return { 'draining', 'boot' } end
 if host_drains(host) then return { 'draining', 'host' } end
 if not grants_open() or shows_strangers(host) then return { 'closed' } end
 local able = could_serve(host, task)
 local refusal = not able and refusal_of(task)
-if refusal == 'image' then return refuse(ARGV[8]) end
-if refusal == 'runtime' then return refuse(ARGV[9]) end
+if refusal == 'image' then return refuse(IMAGE_NOT_ALLOWED) end
+if refusal == 'runtime' then return refuse(CAPABILITY_ABSENT) end
 -- What was small enough when it was accepted waits: a limit that was lowered ends nothing.
-if refusal == 'resources' and task.judged ~= '1' then return refuse(ARGV[10]) end
+if refusal == 'resources' and task.judged ~= '1' then return refuse(RESOURCES_TOO_LARGE) end
 
 -- Workspace before fleet before host; a task that holds workspace and fleet from an earlier attempt keeps them.
 local function denied()

@@ -1,8 +1,7 @@
 #!lua flags=allow-oom
 -- task-release: gives capacity back after proof that the sandbox is gone. A task still RUNNING under the token is
 -- requeued here: counted where user code may have started, a hand-back where not.
--- ARGV: workspace, task, token, boot, requeued event,
---   failures by JSON: cancelled, attempts exhausted, engine unavailable
+-- ARGV: workspace, task, token, boot
 -- Replies: {released | already, promotions, delivery, queue, job} ('' thrice where nothing was requeued)
 -- Keeps: C1 C2 T2. Idempotent under re-send: a spent token is remembered with what it requeued. It needs no lease:
 -- proof counts whoever brings it.
@@ -23,8 +22,8 @@ end
 
 local promotions, delivery = {}, ''
 if task.status == 'RUNNING' and task.token == token then
-  local failures = { cancelled = ARGV[6], exhausted = ARGV[7], unavailable = ARGV[8] }
-  give_back(task, reservation.state == 'active', ARGV[5], failures, promotions)
+  local failures = { cancelled = CANCELLED, exhausted = LOST_EXHAUSTED, unavailable = LOST_UNAVAILABLE }
+  give_back(task, reservation.state == 'active', LOST_EVENT, failures, promotions)
   if not terminal(task) then delivery = task.delivery end
 end
 spend(token, reservation, task, delivery)

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { BOUNDS, TIMES } from "@holdfast/contract";
+import * as failures from "./task-failures.js";
 import { usedParts } from "./used-parts.js";
 
 export const SCHEMA = 1;
@@ -67,6 +68,17 @@ function partOf(name: string, options: LoadOptions): string {
   return readFileSync(new URL(`include/${name}.lua`, SCRIPTS), "utf8");
 }
 
+/** Errors that scripts of every task may end in, by JSON: they would weigh more than all else that is sent. */
+function textsOf(): Readonly<Record<string, string>> {
+  const [CANCELLED, LOST_EXHAUSTED, LOST_UNAVAILABLE] = failures.endsOfGivingBack("sandbox_lost");
+  const { IMAGE_NOT_ALLOWED, CAPABILITY_ABSENT, RESOURCES_TOO_LARGE, QUEUE_TIMEOUT } = failures;
+  const refusals = { IMAGE_NOT_ALLOWED, CAPABILITY_ABSENT, RESOURCES_TOO_LARGE, QUEUE_TIMEOUT };
+  const LOST_EVENT = failures.requeuedEvent("sandbox_lost");
+  return { ...refusals, CANCELLED, LOST_EVENT, LOST_EXHAUSTED, LOST_UNAVAILABLE };
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+
 function valuesOf(lease_ms: number): string {
   const numbers = {
     LEASE_MS: lease_ms,
@@ -86,6 +98,9 @@ function valuesOf(lease_ms: number): string {
     /** Larger events publish their number only. */
     NEWS_BYTES_MAX: 4_096,
   };
-  const lines = Object.entries(numbers).map(([name, value]) => `local ${name} = ${value}`);
+  const lines = [
+    ...Object.entries(numbers).map(([name, value]) => `local ${name} = ${value}`),
+    ...Object.entries(textsOf()).map(([name, text]) => `local ${name} = ${quoted(text)}`),
+  ];
   return [`local SCHEMA = '${SCHEMA}'`, ...lines].join("\n");
 }

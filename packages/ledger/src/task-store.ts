@@ -139,8 +139,7 @@ async function admit(caller: Caller, call: AdmitCall): Promise<AdmitReply> {
   const reply = list(
     await caller.run("task-admit", [
       ...[idPart(call.workspace_id), idPart(call.task_id), idPart(call.boot_id), idPart(call.host_id), call.delivery],
-      ...[idPart(call.sandbox_id), idPart(call.owner_token), failures.IMAGE_NOT_ALLOWED],
-      ...[failures.CAPABILITY_ABSENT, failures.RESOURCES_TOO_LARGE, failures.QUEUE_TIMEOUT],
+      ...[idPart(call.sandbox_id), idPart(call.owner_token)],
     ]),
   );
   const kind = tagOf(reply, [
@@ -208,11 +207,9 @@ async function requeue(caller: Caller, grant: Grant, reason: string, counted: bo
 }
 
 async function release(caller: Caller, grant: Parameters<TaskStore["release"]>[0]): Promise<ReleaseReply> {
-  const reason = "sandbox_lost";
   const reply = list(
     await caller.run("task-release", [
       ...[idPart(grant.workspace_id), idPart(grant.task_id), idPart(grant.owner_token), idPart(grant.boot_id)],
-      ...[failures.requeuedEvent(reason), ...failures.endsOfGivingBack(reason)],
     ]),
   );
   const kind = tagOf(reply, ["released", "already"]);

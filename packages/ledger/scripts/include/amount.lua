@@ -25,8 +25,9 @@ local known_limits = {}
 local function limits_of(scope, id)
   local name = key.limits(scope, id)
   if known_limits[name] then return known_limits[name] end
-  local limits = redis.call('HMGET', name, unpack(AMOUNT))
-  for i = 1, #AMOUNT do limits[i] = tonumber(limits[i] or '') or math.huge end
+  local found = redis.call('HMGET', name, 'queued', 'pending_bytes', unpack(AMOUNT))
+  local limits = { queued = tonumber(found[1] or ''), pending_bytes = tonumber(found[2] or '') }
+  for i = 1, #AMOUNT do limits[i] = tonumber(found[i + 2] or '') or math.huge end
   known_limits[name] = limits
   return limits
 end

@@ -28,11 +28,22 @@ local function list_workspace(workspace)
   end
 end
 
-local function begin_backlog(task)
-  local bytes = tonumber(task.body_bytes)
-  if add_bytes('workspace', task.workspace, bytes) == bytes then list_workspace(task.workspace) end
-  add_bytes('fleet', 'all', bytes)
-  add_queued(task, 1)
+-- {queued, bytes}
+local function backlog_of(scope, id)
+  local kept = redis.call('HMGET', key.backlog(scope, id), 'queued', 'pending_bytes')
+  return { tonumber(kept[1] or '0'), tonumber(kept[2] or '0') }
+end
+
+local function add_first(task, scope, id, kept)
+  local bytes = int(kept[2] + task.body_bytes)
+  redis.call('HSET', key.backlog(scope, id), 'queued', int(kept[1] + 1), 'pending_bytes', bytes)
+end
+
+-- `own` and `all` are what the workspace and the fleet have accepted before.
+local function begin_backlog(task, own, all)
+  add_first(task, 'workspace', task.workspace, own)
+  add_first(task, 'fleet', 'all', all)
+  if own[2] == 0 then list_workspace(task.workspace) end
 end
 
 -- Answers whether it was the last unfinished task of its workspace.
@@ -45,8 +56,8 @@ local function end_backlog(task)
 end
 
 -- Bodies of a workspace have a bound also where none is set.
-local function pending_bytes_max(scope, set)
-  return tonumber(set or '') or (scope == 'workspace' and BODIES_BYTES_MAX) or math.huge
+local function pending_bytes_max(scope, limits)
+  return limits.pending_bytes or (scope == 'workspace' and BODIES_BYTES_MAX) or math.huge
 end
 
 -- What in a task is larger than a scope allows it alone, {scope, limit, allowed, asked}, or nil. No room to come could
@@ -56,18 +67,17 @@ local function larger_than_scope(task, scope, id)
   for i = 2, #AMOUNT do
     if amount[i] > limits[i] then return { scope, AMOUNT[i], int(limits[i]), int(amount[i]) } end
   end
-  local bytes_max = pending_bytes_max(scope, redis.call('HGET', key.limits(scope, id), 'pending_bytes'))
+  local bytes_max = pending_bytes_max(scope, limits)
   if tonumber(task.body_bytes) > bytes_max then return { scope, 'pending_bytes', int(bytes_max), task.body_bytes } end
   return nil
 end
 
 -- What a scope has too much of to take one more task, {scope, limit, allowed}, or nil.
-local function full_backlog(task, scope, id)
-  local limits = redis.call('HMGET', key.limits(scope, id), 'queued', 'pending_bytes')
-  local kept = redis.call('HMGET', key.backlog(scope, id), 'queued', 'pending_bytes')
-  if limits[1] and tonumber(kept[1] or '0') + 1 > tonumber(limits[1]) then return { scope, 'queued', limits[1] } end
-  local bytes_max = pending_bytes_max(scope, limits[2])
-  if tonumber(kept[2] or '0') + tonumber(task.body_bytes) > bytes_max then
+local function full_backlog(task, scope, id, kept)
+  local limits = limits_of(scope, id)
+  if limits.queued and kept[1] + 1 > limits.queued then return { scope, 'queued', int(limits.queued) } end
+  local bytes_max = pending_bytes_max(scope, limits)
+  if kept[2] + task.body_bytes > bytes_max then
     return { scope, 'pending_bytes', int(bytes_max) }
   end
   return nil
