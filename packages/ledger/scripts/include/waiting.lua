@@ -51,7 +51,6 @@ local function denied_by_workspace(task, free)
     local other = load_member(member)
     limits = limits or limits_of('workspace', task.workspace)
     if other and fits(amount_in(other), limits) then
-      if not fits(amount_in(other), room) then return true end
       take(amount_in(other), room)
       if not fits(amount, room) then return true end
     end
