@@ -207,6 +207,17 @@ describe("a task that waits", () => {
   const until = (task: string, text: RegExp) =>
     waitFor(async () => text.test(await status(task)), { bound_ms: 30_000, what: `status of ${task} says ${text}` });
 
+  it("waits while its workspace pauses, is refused beyond the queued limit, and runs once that is lifted (C1)", async () => {
+    const set = (...limits: string[]) => bench.holdfast("limits", "set", "--workspace", "quiet", ...limits);
+    expect((await set("--slots", "0", "--queued", "1")).stdout.toString()).toMatch(/workspace +quiet +0\/0 .* 0\/1 /);
+    const quiet = ["--workspace", "quiet", "--", "echo", "later"];
+    const waiting = await submit(...quiet);
+    const { code, stderr } = await bench.holdfast("submit", ...quiet);
+    expect([code, stderr]).toEqual([125, expect.stringMatching(/its limit is 1 waiting tasks/)]);
+    await set("--slots", "none", "--queued", "none");
+    expect((await bench.holdfast("watch", "--workspace", "quiet", waiting)).stdout.toString()).toBe("later\n");
+  });
+
   it("says why and where, goes by age, starts when its host frees up, and tells who ended it (C1, T3)", async () => {
     const [host] = lines((await bench.holdfast("hosts", "--json")).stdout);
     const { memory_mb } = { ...(host?.["limits"] as object) } as { memory_mb: number };
