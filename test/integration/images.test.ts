@@ -53,7 +53,7 @@ describe("image recipes", () => {
     expect(first.map(([image]) => image)).toEqual(["holdfast/empty:1", "holdfast/python:3.11-1", "holdfast/shell:1"]);
     expect([...first, ...second].map(([, , , from]) => from)).toEqual(Array(6).fill("built"));
     expect(idsOf(second)).toEqual(idsOf(first));
-  });
+  }, 300_000);
 
   it("are taken from the cache and from the engine when nothing changed", () => {
     build("first", "--socket", SOCKET, "shell", "empty");
