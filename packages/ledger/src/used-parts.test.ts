@@ -38,9 +38,10 @@ describe("the parts of a script that are used", () => {
     );
   });
 
-  test("what asks Redis is kept whether or not its answer is used", () => {
-    const script = "local count = redis.call('INCR', KEYS[1])\nif KEYS[2] then\n  return 2\nelse\n  return 3\nend";
-
+  test.each([
+    ["asks Redis", "local count = redis.call('INCR', KEYS[1])\nif KEYS[2] then\n  return 2\nelse\n  return 3\nend"],
+    ["calls what may", "local function finish()\n  redis.call('DEL', KEYS[1])\nend\nlocal reply = finish()\nreturn 1"],
+  ])("what %s is kept whether or not its answer is used", (_, script) => {
     expect(usedParts(script)).toBe(script);
   });
 });

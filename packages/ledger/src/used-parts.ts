@@ -13,11 +13,14 @@ interface Statement {
 const CONTINUES = /^(?:\s|end\b|else\b|elseif\b|until\b|[)}\]])/;
 const COMMENT = /^\s*--/;
 const DEFINITION = /^(?:local function (\w+)\(|local (\w+) = |(key\.\w+) = )/;
+/** Builds a value and does nothing else. Any other call may act, whether or not its answer is used. */
+const BUILDS = /^[\w. ]+ = (?:of_\w+|once|table\.concat)\(/;
+const CALL = /\w\s*\(/;
 
 function statementOf(text: string): Statement {
   const [, ...names] = DEFINITION.exec(text) ?? [];
   const name = names.find((found) => found !== undefined) ?? null;
-  const acts = !text.startsWith("local function") && text.includes("redis.");
+  const acts = !text.startsWith("local function") && !BUILDS.test(text) && CALL.test(text);
   return { text, defines: acts ? null : name };
 }
 
