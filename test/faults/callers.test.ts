@@ -40,7 +40,7 @@ describe("two callers", () => {
       body,
     });
 
-  it(`send one request ${2 * POSTS_EACH} times at once: one task, one execution; another body under its name is refused for ever (T2)`, async () => {
+  it(`send one request ${2 * POSTS_EACH} times at once: one task, one execution; another body under its name is refused for ever (T2, O-26)`, async () => {
     const task_id = drawTaskId();
     const task = { workspace_id, task_id };
     const request = shell("echo once", { task_id });
@@ -65,7 +65,7 @@ describe("two callers", () => {
     expect(grantsOf(fleet(), task)).toBe(1);
   });
 
-  it(`read 1..${COUNTED} in turn over five drops, one before any event: joined it is exact, and ends once (V1)`, {
+  it(`read 1..${COUNTED} in turn over five drops, one before any event: joined it is exact, and ends once (V1, O-28)`, {
     timeout: 90_000,
   }, async () => {
     const { task_id } = await accepted(fleet(), shell(COUNTING));
@@ -89,7 +89,7 @@ describe("two callers", () => {
     expect([printedIn(seen) === PRINTED, endsIn(seen), seen.at(-1)?.kind]).toEqual([true, 1, "task_finished"]);
   });
 
-  it(`come late to ${2 * LATE_EACH} tasks that end at once: each reads all of it and is let go; an unknown task has no stream (V1)`, {
+  it(`come late to ${2 * LATE_EACH} tasks that end at once: each reads all of it and is let go; an unknown task has no stream (V1, O-29)`, {
     timeout: 180_000,
   }, async () => {
     const ids = Array.from({ length: 2 * LATE_EACH }, () => drawTaskId());

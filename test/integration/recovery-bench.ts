@@ -22,6 +22,8 @@ export interface WorkerProcess {
   metric(name: string): Promise<number>;
   /** What it logged. */
   log(): string;
+  /** Resolves with its exit code when it is gone; null where a signal ended it. */
+  readonly exited: Promise<number | null>;
 }
 
 export interface RecoveryBench {
@@ -29,8 +31,8 @@ export interface RecoveryBench {
   readonly client: HoldfastClient;
   readonly env: Readonly<Record<string, string>>;
   readonly socket: string;
-  /** Starts a worker and waits until it takes tasks. */
-  worker(): Promise<WorkerProcess>;
+  /** Starts a worker, with settings of its own, and waits until it takes tasks. */
+  worker(env?: Readonly<Record<string, string>>): Promise<WorkerProcess>;
   submit(line: string, more?: Partial<TaskRequestInput>): Promise<Submitted>;
   /** Submits and waits until user code runs. */
   start(line: string, more?: Partial<TaskRequestInput>): Promise<Submitted>;
@@ -47,7 +49,7 @@ export interface RecoveryBench {
 
 interface Started {
   readonly child: ChildProcess;
-  readonly ended: Promise<unknown>;
+  readonly ended: Promise<number | null>;
   readonly port: number;
   log(): string;
 }
@@ -57,7 +59,7 @@ function launch(env: Readonly<Record<string, string>>, port: number): Started {
   const child = spawn(process.execPath, [WORKER], { env: given, stdio: ["ignore", "pipe", "pipe"] });
   const lines: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => lines.push(chunk));
-  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   return { child, ended, port, log: () => Buffer.concat(lines).toString() };
 }
 
@@ -76,6 +78,7 @@ function processOf(started: Started, boot_id: BootId): WorkerProcess {
     boot_id,
     pid: started.child.pid ?? 0,
     log: started.log,
+    exited: started.ended,
     metric: (name) => readMetric(started.port, name),
     signal: async (name) => {
       started.child.kill(name);
@@ -100,9 +103,9 @@ export async function openRecoveryBench(env: Readonly<Record<string, string>> = 
   const socket = DOCKER_HOST.slice("unix://".length);
   const started: Started[] = [];
 
-  async function worker(): Promise<WorkerProcess> {
+  async function worker(more: Readonly<Record<string, string>> = {}): Promise<WorkerProcess> {
     const before = new Set(await liveBoots(client));
-    const one = launch(all, await freePort());
+    const one = launch({ ...all, ...more }, await freePort());
     started.push(one);
     const ready = async () => {
       if (one.child.exitCode !== null) throw new Error(`the worker ended: ${one.log()}`);
