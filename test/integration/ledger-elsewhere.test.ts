@@ -55,6 +55,24 @@ describe("elsewhere", () => {
     expect(await f.ledger.tasks.admit({ ...call, owner_token: drawOwnerToken() })).toEqual({ kind: "stale" });
   });
 
+  it("counts only what is on its way: one that was sent there and waits there by now keeps no older one back (T2)", async () => {
+    const roomy = await f.register({ limits: ONE_SLOT });
+    const [older, sent, quick] = [await f.accept(), await f.accept(), await f.accept()];
+    const there = await moved(full, sent);
+    const holder = await f.granted(roomy, quick);
+    expect(await f.admit(roomy, there)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(full, older)).toEqual({ kind: "parked", scope: "host" });
+    await f.finish(holder);
+
+    expect(await f.ledger.tasks.look(older)).toBe(true);
+    expect(await f.ledger.tasks.look(there)).toBe(false);
+    expect(await f.admit(full, older)).toMatchObject({
+      kind: "elsewhere",
+      delivery: { queue: bootQueue(roomy.boot_id) },
+    });
+    for (const task of [older, sent]) await f.ledger.tasks.cancel(task);
+  });
+
   it("is not answered where no other host offers, is healthy, lives, or has room", async () => {
     const hosts = [
       await f.register({ limits: ONE_SLOT, images: [] }),

@@ -79,7 +79,9 @@ export class Model extends Room {
     const [boot] = takers.toSorted(
       (left, right) => heldBy(left) - heldBy(right) || (left.worker.boot_id < right.worker.boot_id ? -1 : 1),
     );
-    const coming = [...this.tasks.values()].filter(({ route }) => route !== null && takers.includes(route)).length;
+    const coming = [...this.tasks.values()].filter(
+      ({ route, wait_scope }) => route !== null && takers.includes(route) && wait_scope === null,
+    ).length;
     const slots = host.slots - this.taken("host", host.host_id).slots - coming;
     const admits = this.deniedByHost(task, host, coming) === null && !this.showsStrangers(host) && !host.draining;
     return boot !== undefined && admits && slots >= 1 ? { boot, slots } : null;

@@ -14,7 +14,7 @@ async function usedSlots(): Promise<number> {
   return scopes.find(({ scope, id }) => scope === "workspace" && id === "default")?.used.slots ?? Number.NaN;
 }
 
-/** Looks at who holds capacity until it is stopped: the most that was seen, and every count of the workspace's slots. */
+/** Looks at who holds capacity until it is stopped: the most that was seen, and each count of the workspace. */
 function watchRunning() {
   let most = 0;
   const counts = new Set<number>();

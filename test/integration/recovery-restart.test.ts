@@ -1,4 +1,4 @@
-/** O-27: rolling restarts. A worker that is told to stop takes nothing new, delivers, hands back, and ends by itself. */
+/** O-27: rolling restarts. A worker that is told to stop takes nothing new, delivers, hands back, and ends. */
 import { afterEach, describe, expect, it } from "vitest";
 import { waitFor } from "../support/wait-for.js";
 import { openRecoveryBench, type RecoveryBench } from "./recovery-bench.js";

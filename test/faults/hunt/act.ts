@@ -4,12 +4,13 @@ import { taskRequestSchema } from "@holdfast/contract";
 import { SHARED_QUEUE } from "@holdfast/queue";
 import { monotonicMs } from "../lab/proxy.js";
 import type { HuntFleet } from "./fleet.js";
-import { HUNT_IMAGE } from "./host.js";
+import { EngineSilent, HUNT_IMAGE, type HuntHost } from "./host.js";
 import type { Limits, Schedule, Step, Submit } from "./schedule.js";
 import { beside, chosen, hostAt, type Stage, taskNamed, workersUp } from "./stage.js";
 import { befall, sicken } from "./troubles.js";
 
 const WORKERS_MAX = 5;
+const START_AGAIN_MS = 300;
 
 function requestOf(step: Submit) {
   const { memory_mb, cpu, queue_timeout_seconds } = step;
@@ -58,6 +59,19 @@ async function limit({ fleet, limits: all }: Stage, workspace: string | null, li
   await fleet.queue.promote(promotions);
 }
 
+/** On an engine that does not answer a worker refuses to start; whoever keeps it running starts it again. */
+async function startUntilUp({ fleet }: Stage, host: HuntHost): Promise<void> {
+  for (;;) {
+    try {
+      await fleet.start(host);
+      return;
+    } catch (error) {
+      if (!(error instanceof EngineSilent)) throw error;
+      await pause(START_AGAIN_MS);
+    }
+  }
+}
+
 async function act(stage: Stage, step: Step): Promise<void> {
   const { fleet } = stage;
   switch (step.kind) {
@@ -70,7 +84,7 @@ async function act(stage: Stage, step: Step): Promise<void> {
     case "drain":
       return fleet.client[step.draining ? "drain" : "undrain"](hostAt(stage, step.host).host_id);
     case "start":
-      if (workersUp(stage).length < WORKERS_MAX) beside(stage, fleet.start(hostAt(stage, step.host)));
+      if (workersUp(stage).length < WORKERS_MAX) beside(stage, startUntilUp(stage, hostAt(stage, step.host)));
       return;
     case "sick":
       return beside(stage, sicken(hostAt(stage, step.host), step.ms));

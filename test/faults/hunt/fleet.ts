@@ -131,7 +131,10 @@ export async function openHuntFleet(options: HuntFleetOptions): Promise<HuntFlee
     options.onLine(line);
     const access = host.access();
     const config = readWorkerConfig(environment(options, host, line.port));
-    const running = await startWorker(config, { logger, openEngine: access.open });
+    const running = await startWorker(config, { logger, openEngine: access.open }).catch(async (error: unknown) => {
+      await line.close();
+      throw error;
+    });
     const worker: HuntWorker = { host, line, access, running, health: "up" };
     workers.push(worker);
     return worker;

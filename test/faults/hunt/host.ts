@@ -15,6 +15,14 @@ import type {
   SweepFacts,
 } from "@holdfast/engine";
 
+/** What a sick host's engine is asked fails with this. */
+export class EngineSilent extends Error {
+  constructor() {
+    super("the engine does not answer");
+    this.name = "EngineSilent";
+  }
+}
+
 export const HUNT_IMAGE = "hunt:1";
 const DIGEST = `sha256:${"7".repeat(64)}`;
 const TREE = { killed_processes: 1, survivors: 0, kill_ms: 0 };
@@ -117,7 +125,7 @@ function openSandbox(memory: Memory, kept: Kept, spec: SandboxSpec): Sandbox {
 }
 
 function sweep({ all, host }: Memory, boot_id: string, facts: SweepFacts) {
-  if (host.sick) throw new Error("the engine does not answer");
+  if (host.sick) throw new EngineSilent();
   const before = [...all.values()];
   for (const { sandbox_id, boot_id: owner } of before) {
     const mine = owner === boot_id && !facts.held.has(sandbox_id);
@@ -134,7 +142,7 @@ function sweep({ all, host }: Memory, boot_id: string, facts: SweepFacts) {
 }
 
 function list({ all, host }: Memory): FoundSandbox[] {
-  if (host.sick) throw new Error("the engine does not answer");
+  if (host.sick) throw new EngineSilent();
   return [...all.values()].map(({ sandbox_id, boot_id, alive }) => {
     return { sandbox_id, boot_id, purpose: "task", state: alive ? "running" : "exited", age_ms: 0 };
   });
@@ -182,7 +190,7 @@ export function createHost(limits: HostLimits): HuntHost {
         create: (spec) => answer(() => create(memory, boot_id, spec)),
         probe: () =>
           answer(() => {
-            if (host.sick) throw new Error("the engine does not answer");
+            if (host.sick) throw new EngineSilent();
           }),
         sweep: (facts) => answer(() => sweep(memory, boot_id, facts)),
         list: () => answer(() => list(memory)),

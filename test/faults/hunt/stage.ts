@@ -30,7 +30,11 @@ export function workersUp({ fleet }: Stage): HuntWorker[] {
 
 export function beside({ under_way }: Stage, work: Promise<unknown>): void {
   under_way.add(work);
-  void work.finally(() => under_way.delete(work));
+  // What it throws is met by whoever waits for all that goes on.
+  void work.then(
+    () => under_way.delete(work),
+    () => undefined,
+  );
 }
 
 export function taskNamed(name: string): TaskName {

@@ -1,6 +1,18 @@
 -- Where else a task could run that this host has denied: a host that would admit it now, by the rule of admit itself,
 -- so that no older waiter loses its turn. What is on its way to a host counts as if it had arrived.
 --- @include "waiting"
+
+-- Tasks sent to a boot that have not been heard there: one that waits by now counts as any other waiter.
+local function on_the_way_to(boot)
+  local count = 0
+  for _, member in ipairs(redis.call('SMEMBERS', key.boot_routes(boot))) do
+    local workspace, id = string.match(member, '^([^.]+)%.([^.]+)$')
+    local waits = redis.call('HGET', key.task(workspace, id), 'wait_scope') or ''
+    if waits == '' then count = count + 1 end
+  end
+  return count
+end
+
 local function boot_to_send_to(host)
   local best, least, coming = nil, nil, 0
   local boots = redis.call('SMEMBERS', key.host_boots(host))
@@ -8,7 +20,7 @@ local function boot_to_send_to(host)
   for _, boot in ipairs(boots) do
     local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
     if found[1] == 'LIVE' and lease_stands(found[1], found[2]) then
-      coming = coming + redis.call('SCARD', key.boot_routes(boot))
+      coming = coming + on_the_way_to(boot)
       local held = redis.call('SCARD', key.boot_tokens(boot))
       if not least or held < least then best, least = boot, held end
     end
