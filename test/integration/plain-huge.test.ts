@@ -102,3 +102,24 @@ it("a name or options of megabytes are refused likewise", async () => {
 
   await expect(named.finished).rejects.toThrow(/The job has 3\d{6} bytes.*name and options 1 MiB each/);
 });
+
+it("an id for deduplication of megabytes is refused likewise, shown by its length, and forgotten with the job", async () => {
+  const { REDIS_URL: url = "", HOLDFAST_PREFIX: prefix = "", HOLDFAST_QUEUE_PREFIX: queue_prefix = "" } = bench.env;
+  const request = { image: "holdfast/shell:1", command: ["true"] };
+  const id = "d".repeat(3_000_000);
+  const job = await producer.add(request, { ...LATER, deduplication: { id } });
+  await producer.redis.hset(producer.keyOf(job.id), { opts: "{}", timestamp: "1".repeat(3_000_000) });
+  const ledger = await openLedger({ url, prefix, role: "test" });
+  const queue = openTaskQueue({ ledger, prefix: queue_prefix });
+
+  const shown = await queue.boardQueue().getJob(job.id);
+  expect(shown?.data).toMatchObject({ bytes: expect.any(Number) });
+  expect([shown?.deduplicationId, shown?.timestamp]).toEqual([undefined, 0]);
+  await producer.redis.hset(producer.keyOf(job.id), { timestamp: 1 });
+  await queue.close();
+  await ledger.close();
+  await promote(job.id);
+
+  await expect(job.finished).rejects.toThrow(/The job has 3\d{6} bytes/);
+  expect(await producer.redis.exists(producer.keyOf(`de:${id}`))).toBe(0);
+});

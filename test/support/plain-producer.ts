@@ -18,6 +18,7 @@ export interface PlainJobOptions {
   readonly lifo?: boolean;
   readonly removeOnComplete?: boolean;
   readonly removeOnFail?: boolean;
+  readonly deduplication?: { readonly id: string };
 }
 
 export interface PlainJob {

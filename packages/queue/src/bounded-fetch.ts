@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { BOUNDS } from "@holdfast/contract";
 import type { QueueConnection } from "./fetching-worker.js";
 
-/** Of a job's name, options and progress, each. */
+/** Of a job's name, options and whatever else it has beside its data, each. */
 const REST_BYTES_MAX = 1024 * 1024;
 
 const WITHIN_BOUNDS = readFileSync(new URL("../scripts/job-within-bounds.lua", import.meta.url), "utf8");

@@ -100,7 +100,7 @@ function decodeDelivery(jobName: string, jobId: string, data: Readonly<Record<st
 
 function tooLong(bytes: unknown): string {
   const found = typeof bytes === "number" ? `The job has ${bytes} bytes. ` : "";
-  return `${found}A request must be ${BOUNDS.body_bytes_max} bytes at most; the job's name and options 1 MiB each.`;
+  return `${found}A request must be ${BOUNDS.body_bytes_max} bytes at most; the job's id for deduplication, name and options 1 MiB each.`;
 }
 
 function isDeliveryNumber(value: unknown): value is number {

@@ -8,11 +8,14 @@ import { cutData } from "./job-codec.js";
 
 /** A job whose texts are longer than this together is shown by its length alone. */
 const SHOWN_BYTES_MAX = 64 * 1024;
-const TEXTS = ["data", "name", "opts", "progress", "returnvalue", "failedReason", "stacktrace"];
+/** Digits of a time in milliseconds, and more; a producer may have set it to any text. */
+const TIME_BYTES_MAX = 20;
 const TIMES = ["timestamp", "processedOn", "finishedOn"];
 const STATES: JobType[] = ["active", "completed", "delayed", "failed", "prioritized", "waiting", "waiting-children"];
 const NOTHING = { name: "", opts: {}, progress: 0, failedReason: "", returnvalue: "null" };
 const NO_COUNTS = { attemptsMade: 0, attemptsStarted: 0, stalledCounter: 0 };
+
+type ShownData = Readonly<Record<string, string | number>>;
 
 export class ShownQueue extends Queue {
   readonly #connection: QueueConnection;
@@ -24,22 +27,26 @@ export class ShownQueue extends Queue {
 
   override async getJob(jobId: string): Promise<Job | undefined> {
     const key = this.toKey(jobId);
-    const lengths = await Promise.all(TEXTS.map((text) => this.#connection.hstrlen(key, text)));
+    const fields = await this.#connection.hkeys(key);
+    const lengths = await Promise.all(fields.map((field) => this.#connection.hstrlen(key, field)));
     const bytes = lengths.reduce((sum, length) => sum + length, 0);
-    if (bytes > SHOWN_BYTES_MAX) return this.#standIn(jobId, cutData(bytes));
+    if (bytes > SHOWN_BYTES_MAX) {
+      const times = TIMES.filter((time) => (lengths[fields.indexOf(time)] ?? 0) <= TIME_BYTES_MAX);
+      return this.#standIn(jobId, cutData(bytes), times);
+    }
     try {
       return await super.getJob(jobId);
     } catch (error) {
       // What BullMQ throws at a text that is no JSON, or not of the shape it expects.
       if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
       const failedReason = (await this.#connection.hget(key, "failedReason")) ?? "";
-      return this.#standIn(jobId, { holdfast: "unreadable", bytes }, failedReason);
+      return this.#standIn(jobId, { holdfast: "unreadable", bytes }, TIMES, failedReason);
     }
   }
 
-  async #standIn(id: string, data: Readonly<Record<string, string | number>>, failedReason = ""): Promise<Job> {
-    const found = await this.#connection.hmget(this.toKey(id), ...TIMES);
-    const times = Object.fromEntries(TIMES.flatMap((time, at) => (found[at] ? [[time, Number(found[at])]] : [])));
+  async #standIn(id: string, data: ShownData, readable: readonly string[], failedReason = ""): Promise<Job> {
+    const found = await Promise.all(readable.map((time) => this.#connection.hget(this.toKey(id), time)));
+    const times = Object.fromEntries(readable.flatMap((time, at) => (found[at] ? [[time, Number(found[at])]] : [])));
     const known = { timestamp: 0, ...times, id, failedReason, data: JSON.stringify(data) };
     return Job.fromJSON(this, { ...NOTHING, ...NO_COUNTS, ...known });
   }
