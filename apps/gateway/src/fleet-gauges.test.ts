@@ -10,6 +10,7 @@ test("the fleet's limits and use are told by amount, and waiters by the scope th
   const limits: LimitsReply = {
     scopes: [{ scope: "fleet", id: "all", limits: { ...none, slots: 5 }, used }],
     waiting: { host: 1, workspace: 2, fleet: 4 },
+    cursor: null,
   };
   const metrics = createMetrics();
   registerFleetGauges(metrics, {

@@ -15,7 +15,7 @@ import { boundedCall, openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { awaitOutcome, type OutcomeOptions } from "./await-outcome.js";
 import { type Cancelled, cancelTask } from "./cancel.js";
 import { setDraining } from "./drain.js";
-import { listLimits, type ScopeRef, setLimits } from "./limits.js";
+import { limitsOf, listLimits, type ScopeRef, setLimits } from "./limits.js";
 import { listTasks, type TaskFilter, type TaskList } from "./list-tasks.js";
 import { type Submitted, submitTask } from "./submit.js";
 import { nameOf, type TaskRef, workspaceOf } from "./task-names.js";
@@ -77,8 +77,10 @@ export interface HoldfastClient {
    */
   drain(host_id: string): Promise<void>;
   undrain(host_id: string): Promise<void>;
-  /** Limits and use of the fleet, its hosts, and workspaces that have limits or unfinished tasks (10,000 at most). */
+  /** Limits and use of the fleet, its hosts, and all workspaces that have limits or unfinished tasks, by id. */
   limits(): Promise<readonly ScopeView[]>;
+  /** Those of one scope, also where nothing is set. HOST_NOT_FOUND for an unknown host. */
+  limitsOf(scope: ScopeRef): Promise<ScopeView>;
   /**
    * Sets the limits named; null lifts one. A lower limit ends nothing; a higher one lets waiters go on at once.
    * HOST_NOT_FOUND for an unknown host. A host's limits can be changed, not lifted.
@@ -140,6 +142,7 @@ function clientOver({ ledger, queue, fail_fast_ms }: ClientDeps): HoldfastClient
     drain: (host_id) => setDraining({ hosts, queue, fail_fast_ms }, host_id, true),
     undrain: (host_id) => setDraining({ hosts, queue, fail_fast_ms }, host_id, false),
     limits: () => listLimits({ hosts, queue, fail_fast_ms }),
+    limitsOf: async (scope) => limitsOf({ hosts, queue, fail_fast_ms }, scope),
     setLimits: async (scope, limits) => setLimits({ hosts, queue, fail_fast_ms }, scope, limits),
     close: async () => {
       await queue.close();

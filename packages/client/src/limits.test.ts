@@ -1,10 +1,20 @@
-import { HoldfastError } from "@holdfast/contract";
-import { describe, expect, it } from "vitest";
-import { type LimitsDeps, setLimits } from "./limits.js";
+import { HoldfastError, type ScopeKind, type ScopeView } from "@holdfast/contract";
+import { describe, expect, it, test } from "vitest";
+import { type LimitsDeps, listLimits, setLimits } from "./limits.js";
 
 const woken = { workspace_id: "w", task_id: "t", queue: "tasks", job_id: "w.t.1" } as never;
 
-function setup(promote: LimitsDeps["queue"]["promote"] = async () => 0) {
+const view = (scope: ScopeKind, id: string) => ({ scope, id }) as ScopeView;
+const page = (scopes: ScopeView[], cursor: string | null) => ({
+  scopes,
+  waiting: { host: 0, workspace: 0, fleet: 0 },
+  cursor,
+});
+
+function setup(
+  promote: LimitsDeps["queue"]["promote"] = async () => 0,
+  pages = new Map<string | null, ReturnType<typeof page>>(),
+) {
   const calls: unknown[] = [];
   const deps: LimitsDeps = {
     hosts: {
@@ -12,7 +22,8 @@ function setup(promote: LimitsDeps["queue"]["promote"] = async () => 0) {
         calls.push(args);
         return [woken];
       },
-      limits: async () => ({ scopes: [], waiting: { host: 0, workspace: 0, fleet: 0 } }),
+      limits: async (_workspaces, cursor) => pages.get(cursor ?? null) ?? page([], null),
+      limitsOf: async (scope, id) => view(scope, id),
     },
     queue: {
       promote: async (promotions) => {
@@ -52,4 +63,15 @@ describe("setLimits", () => {
     await expect(setLimits(deps, { scope: "host", id: "" }, {})).rejects.toMatchObject({ field: "host_id" });
     expect(calls).toEqual([]);
   });
+});
+
+test("listLimits walks all steps, an empty one among them, and shows a workspace that comes twice once", async () => {
+  const [fleet, a, b] = [view("fleet", "all"), view("workspace", "a"), view("workspace", "b")];
+  const pages = new Map([
+    [null, page([fleet, b], "7")],
+    ["7", page([], "9")],
+    ["9", page([a, b], null)],
+  ]);
+
+  expect(await listLimits(setup(undefined, pages).deps)).toEqual([fleet, a, b]);
 });

@@ -3,7 +3,7 @@ import { type HostView, hostViewSchema, type SandboxView, sandboxViewSchema } fr
 import type { Caller } from "./caller.js";
 import { idPart } from "./keys.js";
 import type { HostStore } from "./ledger.js";
-import { listLimits, setLimits } from "./limits.js";
+import { listLimits, readLimits, setLimits } from "./limits.js";
 import { amountOf, list, promotionsOf, type Reply, rowsOf, tagOf, texts, whole } from "./replies.js";
 
 export function createHostStore(caller: Caller): HostStore {
@@ -16,7 +16,8 @@ export function createHostStore(caller: Caller): HostStore {
       return kind === "done" ? { kind, promotions: promotionsOf(reply[1]) } : { kind };
     },
     setLimits: (scope, id, limits) => setLimits(caller, scope, id, limits),
-    limits: (workspaces_max) => listLimits(caller, workspaces_max),
+    limitsOf: (scope, id) => readLimits(caller, scope, id),
+    limits: (workspaces, cursor = null) => listLimits(caller, workspaces, cursor),
   };
 }
 

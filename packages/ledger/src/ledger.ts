@@ -173,6 +173,8 @@ export interface LimitsReply {
   readonly scopes: readonly ScopeView[];
   /** Tasks that wait for want of room, by the scope that lacks it. */
   readonly waiting: Readonly<Record<ScopeKind, number>>;
+  /** Where the next step goes on; null at the end. */
+  readonly cursor: string | null;
 }
 
 export interface HostStore {
@@ -189,8 +191,14 @@ export interface HostStore {
    * Throws HOST_NOT_FOUND, and INVALID_REQUEST: a host has limits of amounts only, which can be changed, not lifted.
    */
   setLimits(scope: ScopeKind, id: string, limits: ScopeLimits | null): Promise<Promotion[]>;
-  /** Limits and use of the fleet, each host, and `workspaces_max` workspaces that have limits or unfinished tasks. */
-  limits(workspaces_max: number): Promise<LimitsReply>;
+  /** Limits and use of one scope, also where nothing is set. Throws HOST_NOT_FOUND. */
+  limitsOf(scope: ScopeKind, id: string): Promise<ScopeView>;
+  /**
+   * Limits and use of the fleet, each host, and workspaces that have limits or unfinished tasks: one step through
+   * these, of about `workspaces` (0: none). The first step has no cursor and shows fleet and hosts; a workspace may
+   * come in two steps.
+   */
+  limits(workspaces: number, cursor?: string | null): Promise<LimitsReply>;
 }
 
 export interface FollowOptions {

@@ -15,7 +15,8 @@ import { FLEET_SCOPE_ID, idPart } from "./keys.js";
 import type { LimitsReply } from "./ledger.js";
 import { list, promotionsOf, type Reply, tagOf, text, whole } from "./replies.js";
 
-const WORKSPACES_MAX = 10_000;
+/** Each workspace holds Redis for about 0.06 ms. */
+const STEP_MAX = 100;
 
 function invalid(field: string, message: string): HoldfastError {
   return new HoldfastError("INVALID_REQUEST", { field, message });
@@ -56,13 +57,23 @@ export async function setLimits(
   }
 }
 
-export async function listLimits(caller: Caller, workspaces_max: number): Promise<LimitsReply> {
-  const most = Math.max(0, Math.min(Math.trunc(workspaces_max), WORKSPACES_MAX));
-  const [rows, waiting] = list(await caller.run("limits-list", [most]));
+/** A row by its scope. Throws HOST_NOT_FOUND. */
+export async function readLimits(caller: Caller, scope: ScopeKind, id: string): Promise<ScopeView> {
+  const of = scope === "fleet" ? FLEET_SCOPE_ID : idPart(id);
+  const [rows] = list(await caller.run("limits-list", ["one", scope, of]));
+  const [row] = list(rows);
+  if (row === undefined) throw new HoldfastError("HOST_NOT_FOUND");
+  return scopeOf(row);
+}
+
+export async function listLimits(caller: Caller, workspaces: number, cursor: string | null): Promise<LimitsReply> {
+  const step = Math.max(0, Math.min(Math.trunc(workspaces), STEP_MAX));
+  const [rows, waiting, next] = list(await caller.run("limits-list", ["step", step, cursor ?? ""]));
   const [host, workspace, fleet] = list(waiting).map(whole);
   return {
     scopes: list(rows).map(scopeOf),
     waiting: { host: whole(host), workspace: whole(workspace), fleet: whole(fleet) },
+    cursor: text(next) || null,
   };
 }
 

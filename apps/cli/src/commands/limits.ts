@@ -23,14 +23,11 @@ function rowOf(view: ScopeView): string[] {
 
 async function set(options: LimitOptions & FleetOptions, context: CommandContext): Promise<number> {
   const [scope, limits] = [scopeOf(options), limitsOf(options)];
-  const views = await withClient(context, options, async (client) => {
+  const now = await withClient(context, options, async (client) => {
     await client.setLimits(scope, limits);
-    return client.limits();
+    return client.limitsOf(scope);
   });
-  const id = scope.scope === "fleet" ? "all" : scope.id;
-  const now = views.filter((view) => view.scope === scope.scope && view.id === id);
-  if (now.length === 0) context.console.line(`${scope.scope} ${id} has no limits`);
-  else for (const line of listing(now, false, HEADINGS, rowOf)) context.console.line(line);
+  for (const line of listing([now], false, HEADINGS, rowOf)) context.console.line(line);
   return EXIT.ok;
 }
 
