@@ -1,4 +1,5 @@
 /** The worker takes tasks, drives sandboxes on its host, runs the duties. After a boot that is over comes another. */
+import { setMaxListeners } from "node:events";
 import { createRequire } from "node:module";
 import {
   createLogger,
@@ -118,7 +119,9 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
   const ledger = await openLedger({ url: config.REDIS_URL, prefix: config.HOLDFAST_PREFIX, role: "worker" });
   const queue = openTaskQueue({ ledger, prefix: config.HOLDFAST_QUEUE_PREFIX });
   const giveUp = new AbortController();
-  const given_up = new Promise<void>((resolve) => giveUp.signal.addEventListener("abort", () => resolve()));
+  const given_up = giveUp.signal;
+  // Each run that is being cleaned up listens.
+  setMaxListeners(0, given_up);
   const closeAll = async (): Promise<void> => {
     await queue.close();
     await ledger.close();

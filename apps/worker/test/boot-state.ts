@@ -48,7 +48,7 @@ export function bootStateOf({
     engine_healthy: true,
     sights: createBootSights(),
     strange: null,
-    given_up: new Promise(() => {}),
+    given_up: new AbortController().signal,
     pokeBeat: () => {},
     pokeSweep: () => {},
     pokeRecovery: () => {},

@@ -180,7 +180,7 @@ export function setup(given: Given = {}) {
     logger: silentLogger(),
     queue: { deliver: async () => void asked.push("deliver"), promote: async (promotions) => promotions.length },
     engine: { create, ping: async () => true },
-    given_up: new Promise(() => {}),
+    given_up: new AbortController().signal,
   };
   const run = startTaskRun(deps, { grant: GRANT, request, orders, granted_at_ms: performance.now() });
   return { ...step, asked, lease, orders, outcomes, registry, run };

@@ -1,5 +1,6 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { deadline, pause, until } from "./wait.js";
+import { deadline, pause, unlessAborted, until } from "./wait.js";
 
 test("deadline gives the promise's value in time and the late answer otherwise", async () => {
   expect(await deadline(Promise.resolve("value"), 1_000, () => "late")).toBe("value");
@@ -18,6 +19,18 @@ test("pause ends at once when its signal is aborted, also beforehand", async () 
 
   await long;
   await pause(3_600_000, abort.signal);
+});
+
+test("work under a signal gives its value or null, and leaves nothing with a signal that outlives it", async () => {
+  const abort = new AbortController();
+
+  expect(await unlessAborted(Promise.resolve("value"), abort.signal)).toBe("value");
+  await expect(unlessAborted(Promise.reject(new Error("broken")), abort.signal)).rejects.toThrow("broken");
+  expect(getEventListeners(abort.signal, "abort")).toEqual([]);
+  const given_up = unlessAborted(new Promise<string>(() => {}), abort.signal);
+  abort.abort();
+  expect(await given_up).toBeNull();
+  expect(await unlessAborted(Promise.resolve("late"), abort.signal)).toBeNull();
 });
 
 test("until tells whether the condition came to hold within its bound", async () => {

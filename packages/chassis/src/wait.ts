@@ -17,6 +17,19 @@ export async function deadline<T>(promise: Promise<T>, ms: number, onLate: () =>
   }
 }
 
+/**
+ * What `work` gives, or null once `signal` is aborted. Nothing of it stays with a signal that outlives the work, as the
+ * reactions of a race stay with a promise that never settles.
+ */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => resolve(null);
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
+  });
+}
+
 /** Waits `ms`, or until `signal` is aborted; never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -31,8 +31,8 @@ export interface BootState {
   readonly sights: BootSights;
   /** Sandboxes alive on the engine that this worker does not hold; null where it has not looked. */
   strange: { readonly seen_at_ms: number; readonly sandbox_ids: readonly SandboxId[] } | null;
-  /** Resolves when the process gives up on what is left. */
-  readonly given_up: Promise<void>;
+  /** Aborted when the process gives up on what is left. */
+  readonly given_up: AbortSignal;
   /** Each asks for a pass of that duty at once; set when the duty runs. */
   pokeBeat(): void;
   pokeSweep(): void;

@@ -2,7 +2,16 @@
  * One boot: from registering to its end. It is over when the ledger calls it unknown or DEAD, or when the worker
  * stops; a worker may live through several, each with an id, an engine connection and consumers of its own.
  */
-import { type Duty, deadline, type Logger, type Metrics, pause, type RunningDuty, startDuty } from "@holdfast/chassis";
+import {
+  type Duty,
+  deadline,
+  type Logger,
+  type Metrics,
+  pause,
+  type RunningDuty,
+  startDuty,
+  unlessAborted,
+} from "@holdfast/chassis";
 import { type BootId, drawBootId, type FleetId } from "@holdfast/contract";
 import type { Engine, OpenEngine } from "@holdfast/engine";
 import { bootQueue, type Ledger } from "@holdfast/ledger";
@@ -39,7 +48,7 @@ export interface BootDeps {
   readonly metrics: WorkerMetrics;
   readonly program_version: string;
   readonly openEngine: OpenEngine;
-  readonly given_up: Promise<void>;
+  readonly given_up: AbortSignal;
 }
 
 export interface Boot {
@@ -206,13 +215,14 @@ async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
       gate.close("draining");
       await within(ledger.boots.drain(state.boot_id), () => logger.warn("drain_not_told"));
       const over = setTimeout(() => void orderAll({ kind: "shutdown" }), grace_ms);
-      await Promise.race([runs.whenEmpty(), deps.given_up]);
+      await unlessAborted(runs.whenEmpty(), deps.given_up);
       clearTimeout(over);
     },
     abandon: async (reason) => {
       gate.close("over");
       lease.revoke();
-      await Promise.race([orderAll({ kind: "abandon", reason }), deps.given_up, pause(ABANDON_MS)]);
+      const ended = unlessAborted(orderAll({ kind: "abandon", reason }), deps.given_up);
+      await Promise.race([ended, pause(ABANDON_MS)]);
     },
     close: async (retire) => {
       gate.close("over");

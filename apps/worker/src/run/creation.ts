@@ -1,5 +1,5 @@
 /** A sandbox on its way: it may be wanted no more before it exists, and is cleaned up whatever became of it (E1). */
-import { deadline, pause } from "@holdfast/chassis";
+import { deadline, pause, unlessAborted } from "@holdfast/chassis";
 import { TIMES, taskError } from "@holdfast/contract";
 import type { ContainerReceipt, CreateReply, CreationFailure, SandboxSpec } from "@holdfast/engine";
 import type { Attempt, AttemptDeps } from "./attempt.js";
@@ -10,8 +10,8 @@ export interface Creation {
   readonly permission: Permission;
   /** One try to be rid of it; `proven` tells whether it worked. */
   destroy(): Promise<ContainerReceipt>;
-  /** Tries until it is proven gone, or `stop` resolves: then false. */
-  gone(stop: Promise<void>): Promise<boolean>;
+  /** Tries until it is proven gone, or `stop` is aborted: then false. */
+  gone(stop: AbortSignal): Promise<boolean>;
 }
 
 /** Creation tries and their back-off, before the assignment is timed by the agent itself. */
@@ -67,16 +67,11 @@ export function beginCreation(deps: AttemptDeps, attempt: Attempt): Creation {
     permission,
     destroy,
     gone: async (stop) => {
-      let stopped = false;
-      const given_up = stop.then(() => {
-        stopped = true;
-        return null;
-      });
-      while (!stopped) {
-        const receipt = await Promise.race([destroy(), given_up]);
+      do {
+        const receipt = await unlessAborted(destroy(), stop);
         if (receipt?.proven) return true;
-        if (!stopped) await pause(DESTROY_RETRY_MS);
-      }
+        await pause(DESTROY_RETRY_MS, stop);
+      } while (!stop.aborted);
       return false;
     },
   };

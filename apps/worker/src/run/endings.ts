@@ -87,20 +87,37 @@ async function onSandboxEnd(sources: EndingSources): Promise<Ending> {
   }
 }
 
-export async function firstEnding(sources: EndingSources): Promise<Ending> {
+export interface EndingWatch {
+  readonly first: Promise<Ending>;
+  /** Leaves no timer behind. Where nothing has ended the run yet, `first` is never settled any more. */
+  stop(): void;
+}
+
+export function watchEndings(sources: EndingSources): EndingWatch {
   const stops: Stop[] = [];
   const timed = new Promise<Ending>((found) => {
     stops.push(onTimeLimit(sources.limit_ms, found), onLeaseLost(sources.lease, found));
   });
+  const ways = [
+    onExit(sources.exited),
+    sources.orders.first,
+    onFenced(sources.fenced),
+    onSandboxEnd(sources),
+    timed,
+  ] as const;
+  return {
+    first: Promise.race(ways),
+    stop: () => {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+export async function firstEnding(sources: EndingSources): Promise<Ending> {
+  const watch = watchEndings(sources);
   try {
-    return await Promise.race([
-      onExit(sources.exited),
-      sources.orders.first,
-      onFenced(sources.fenced),
-      onSandboxEnd(sources),
-      timed,
-    ]);
+    return await watch.first;
   } finally {
-    for (const stop of stops) stop();
+    watch.stop();
   }
 }

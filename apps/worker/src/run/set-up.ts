@@ -4,7 +4,7 @@ import { type TaskError, taskError } from "@holdfast/contract";
 import type { Sandbox } from "@holdfast/engine";
 import type { Attempt, AttemptDeps } from "./attempt.js";
 import { assignedSeconds, type Creation } from "./creation.js";
-import { type Ending, firstEnding } from "./endings.js";
+import { type Ending, watchEndings } from "./endings.js";
 import { untilAnswered } from "./until-answered.js";
 
 export type SetUp =
@@ -81,7 +81,7 @@ export async function setUp(deps: AttemptDeps, attempt: Attempt, creation: Creat
   const { sandbox } = created;
   const late = mayGoOn(deps);
   if (late !== null) return late;
-  const ending = firstEnding({
+  const watch = watchEndings({
     exited: null,
     sandbox_ended: sandbox.ended,
     orders: attempt.orders,
@@ -89,11 +89,12 @@ export async function setUp(deps: AttemptDeps, attempt: Attempt, creation: Creat
     lease: deps.lease,
     limit_ms: null,
     engineAnswers: () => deps.engine.ping(),
-  }).then((end): SetUp => ({ kind: "ended", ending: end }));
+  });
+  const ending = watch.first.then((end): SetUp => ({ kind: "ended", ending: end }));
   // A question that fails because the sandbox ended is answered by how it ended.
   const prepared = prepare(deps, attempt, sandbox).catch((error: unknown) => {
     deps.logger.warn("set_up_failed", { error });
     return deadline(ending, ENDING_DEADLINE_MS, (): SetUp => ({ kind: "hand_back", reason: "set_up_failed" }));
   });
-  return Promise.race([prepared, ending]);
+  return Promise.race([prepared, ending]).finally(watch.stop);
 }

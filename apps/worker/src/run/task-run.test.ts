@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { EXIT, setup } from "../../test/scripted-run.js";
 
 describe("one attempt", () => {
@@ -12,6 +12,21 @@ describe("one attempt", () => {
 
     expect(await run.released).toBe(true);
     expect(asked).toEqual(["create", "assign", "writeFile", "activate", "exec", "destroy", "settle", "release"]);
+  });
+
+  test("leaves no timer of its worker running behind it", async () => {
+    vi.useFakeTimers();
+    try {
+      const { exited, gone, run } = setup();
+      exited.resolve(EXIT);
+      gone.resolve();
+      await run.answer;
+
+      expect(await run.released).toBe(true);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("is measured in its parts: set-up, run, settle, and whom its end woke", async () => {

@@ -25,8 +25,8 @@ export type Answer =
 
 export interface TaskRunDeps extends AttemptDeps {
   readonly queue: Pick<TaskQueue, "deliver" | "promote">;
-  /** Resolves when the worker gives up on what is left: its process is about to end. */
-  readonly given_up: Promise<void>;
+  /** Aborted when the worker gives up on what is left: its process is about to end. */
+  readonly given_up: AbortSignal;
 }
 
 export interface TaskRun {
