@@ -216,7 +216,7 @@ describe("fleet", () => {
     const lost = f.another({ prefix: `${f.ledger.prefix}_l` });
     const wanted = drawFleetId();
 
-    expect(await born.fleet(wanted, true)).toEqual({ fleet_id: wanted, schema: 1, grants_open_in_ms: 0 });
+    expect(await born.fleet(wanted, true)).toEqual({ fleet_id: wanted, schema: 2, grants_open_in_ms: 0 });
     expect(await born.fleet(drawFleetId())).toMatchObject({ fleet_id: wanted, grants_open_in_ms: 0 });
     expect(await lost.fleet(wanted)).toMatchObject({ fleet_id: wanted, grants_open_in_ms: LEASE_MS });
   });

@@ -148,17 +148,25 @@ describe("scripts", () => {
     });
   });
 
-  it("of an older program are refused by the schema number, and change nothing", async () => {
-    await f.redis.hset(`${f.root}:fleet`, "schema", "2");
+  it("of another version are refused by the schema number, and change nothing", async () => {
+    await f.redis.hset(`${f.root}:fleet`, "schema", "3");
     const before = await f.digest();
 
-    const refusal = { code: "SCHEMA_MISMATCH", retryable: false };
+    const refusal = {
+      code: "SCHEMA_MISMATCH",
+      retryable: false,
+      message: "This program is older than the fleet's ledger.",
+    };
     await expect(f.ledger.tasks.accept(request(), { queue: "tasks", job_id: null })).rejects.toMatchObject(refusal);
     await expect(f.ledger.tasks.headsWithRoom()).rejects.toMatchObject(refusal);
     await expect(f.ledger.fleet(null)).rejects.toMatchObject(refusal);
 
     expect(await f.digest()).toBe(before);
     await f.redis.hset(`${f.root}:fleet`, "schema", "1");
+    const message =
+      "The fleet's ledger is of an earlier version: schema 1, this program has 2. Its data must be emptied.";
+    await expect(f.ledger.fleet(null)).rejects.toMatchObject({ ...refusal, message });
+    await f.redis.hset(`${f.root}:fleet`, "schema", "2");
   });
 
   it("that accept are refused when memory is full; those that settle and free are not", async () => {

@@ -6,7 +6,7 @@ import { HoldfastError } from "@holdfast/contract";
 import { type Redis, ReplyError } from "ioredis";
 import { whenReady } from "./connection.js";
 import type { Reply } from "./replies.js";
-import type { Scripts } from "./script-loader.js";
+import { SCHEMA, type Scripts } from "./script-loader.js";
 
 /** Calls that may wait for Redis at once where calls fail fast: more are refused, so that memory stays bounded. */
 const CALLS_WAITING_MAX = 10_000;
@@ -83,11 +83,18 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+function mismatch(schema: number, cause: unknown): HoldfastError {
+  if (schema > SCHEMA) return new HoldfastError("SCHEMA_MISMATCH", { cause });
+  const message = `The fleet's ledger is of an earlier version: schema ${schema}, this program has ${SCHEMA}. Its data must be emptied.`;
+  return new HoldfastError("SCHEMA_MISMATCH", { message, cause });
+}
+
 function translated(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
   const message = messageOf(error);
   if (!(error instanceof ReplyError)) return new HoldfastError("LEDGER_UNAVAILABLE", { cause: error });
-  if (/^SCHEMA /.test(message)) return new HoldfastError("SCHEMA_MISMATCH", { cause: error });
+  const schema = /^SCHEMA (\d+)/.exec(message)?.[1];
+  if (schema !== undefined) return mismatch(Number(schema), error);
   if (/^OOM/.test(message)) {
     return new HoldfastError("LEDGER_UNAVAILABLE", { message: "The fleet's ledger is out of memory.", cause: error });
   }

@@ -8,7 +8,8 @@ import { BOUNDS, TIMES } from "@holdfast/contract";
 import * as failures from "./task-failures.js";
 import { usedParts } from "./used-parts.js";
 
-export const SCHEMA = 1;
+/** Raised by every change of layout or arguments: a ledger of another number is refused. */
+export const SCHEMA = 2;
 
 /** What Redis may lose in a crash with appendfsync everysec. A DEAD younger than this may be taken back by one. */
 export const LOST_TAIL_MS = 2_000;
