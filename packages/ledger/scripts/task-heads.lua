@@ -5,6 +5,7 @@
 --- @include "begin"
 --- @include "heads"
 local promotions = {}
+look_by_turns()
 for _, workspace in ipairs(redis.call('SRANDMEMBER', key.waiting, 64)) do
   add_workspace_heads(workspace, promotions)
 end

@@ -20,15 +20,24 @@ end
 local USUAL = {
   'status', 'boot', 'host', 'token', 'generation', 'fence', 'attempt', 'sequence', 'cancel', 'delivery', 'queue', 'job',
   'slots', 'cpu_milli', 'memory_mb', 'pids', 'scope_held', 'open', 'wait_scope', 'image', 'runtime', 'accepted_ms',
-  'moved_by', 'body_bytes',
+  'moved_by', 'body_bytes', 'accepted_us',
 }
 
+-- Read once a script: whatever changes a record goes through set and clear. False where there is none.
+local loaded = {}
+
 local function load_task(workspace, id)
+  -- `.` is in no id, so that members of lists of tasks can be taken apart.
+  local member = workspace .. '.' .. id
+  if loaded[member] ~= nil then return loaded[member] or nil end
   local name = key.task(workspace, id)
   local found = redis.call('HMGET', name, unpack(USUAL))
-  if not found[1] then return nil end
-  -- `.` is in no id, so that members of lists of tasks can be taken apart.
-  local task, absent = { workspace = workspace, id = id, name = name, member = workspace .. '.' .. id }, {}
+  if not found[1] then
+    loaded[member] = false
+    return nil
+  end
+  local task, absent = { workspace = workspace, id = id, name = name, member = member }, {}
+  loaded[member] = task
   for i, field in ipairs(USUAL) do
     if found[i] and found[i] ~= '' then task[field] = found[i] else absent[field] = true end
   end
@@ -47,6 +56,7 @@ local function load_task(workspace, id)
 end
 
 local function load_member(member)
+  if loaded[member] then return loaded[member] end
   local workspace, id = string.match(member, '^([^.]+)%.([^.]+)$')
   return load_task(workspace, id)
 end

@@ -53,9 +53,16 @@ local function engine_healthy(host)
   return redis.call('HGET', key.host(host), 'engine_healthy') == '1'
 end
 
+-- Asked once a script: who changes what a host offers asks afterwards only.
+local known_offers = {}
+
 local function offers(host, task)
-  return redis.call('HEXISTS', key.host_images(host), task.image) == 1
-    and redis.call('SISMEMBER', key.host_runtimes(host), task.runtime) == 1
+  local asked = host .. ' ' .. task.image .. ' ' .. task.runtime
+  if known_offers[asked] == nil then
+    known_offers[asked] = redis.call('HEXISTS', key.host_images(host), task.image) == 1
+      and redis.call('SISMEMBER', key.host_runtimes(host), task.runtime) == 1
+  end
+  return known_offers[asked]
 end
 
 local function could_serve(host, task)

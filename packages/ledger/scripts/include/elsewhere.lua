@@ -1,6 +1,6 @@
 -- Where else a task could run that this host has denied: a host that would admit it now, by the rule of admit itself,
 -- so that no older waiter loses its turn. What is on its way to a host counts as if it had arrived.
---- @include "waiting"
+--- @include "overtaking"
 
 -- Tasks sent to a boot that have not been heard there: one that waits by now counts as any other waiter.
 local function on_the_way_to(boot)
@@ -28,20 +28,28 @@ local function boot_to_send_to(host)
   return best, coming
 end
 
-local function boot_with_room(task, except)
-  local amount, best, most = amount_in(task), nil, nil
-  local hosts = redis.call('SMEMBERS', key.hosts)
-  table.sort(hosts)
-  for _, host in ipairs(hosts) do
-    if host ~= except and not host_drains(host) and engine_healthy(host) and not shows_strangers(host)
-      and could_serve(host, task) then
+-- Hosts that would have room if nobody were older, {boot, free slots}, the roomiest first.
+local function boots_beside(task, except)
+  local found, amount = {}, amount_in(task)
+  for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
+    if host ~= except and could_serve(host, task) and fits(amount, free_in('host', host)) and not host_drains(host)
+      and engine_healthy(host) and not shows_strangers(host) then
       local free = free_in('host', host)
       local boot, coming = boot_to_send_to(host)
       free[1] = free[1] - coming
-      if boot and fits(amount, free) and (not most or free[1] > most) and not overtaken_in_fleet(task, host, free) then
-        best, most = boot, free[1]
-      end
+      if boot and fits(amount, free) then found[#found + 1] = { host = host, boot = boot, free = free } end
     end
   end
-  return best
+  table.sort(found, function(left, right)
+    if left.free[1] ~= right.free[1] then return left.free[1] > right.free[1] end
+    return left.host < right.host
+  end)
+  return found
+end
+
+local function boot_with_room(task, except)
+  for _, found in ipairs(boots_beside(task, except)) do
+    if not overtaken_in_fleet(task, found.host, found.free) then return found.boot end
+  end
+  return nil
 end

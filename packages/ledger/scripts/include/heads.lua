@@ -28,6 +28,7 @@ local function add_workspace_heads(workspace, promotions)
   local limits, free = limits_of('workspace', workspace), free_in('workspace', workspace)
   if free[1] < 1 then return end
   for _, member in ipairs(heads_of(list)) do
+    if not may_look_at(member) then return end
     local task = load_member(member)
     if task and fits(amount_in(task), limits) then
       if left == 0 or not fits(amount_in(task), free) then return end
@@ -82,7 +83,9 @@ local function place_heads(list, room, promotions)
       local amount, held = amount_in(task), task.scope_held == '1'
       local own = room.workspaces[task.workspace] or free_in('workspace', task.workspace)
       room.workspaces[task.workspace] = own
-      if not held and denied_by_workspace(task, own) then
+      local denied, unknown = false, false
+      if not held then denied, unknown = denied_by_workspace(task, own) end
+      if denied and not unknown then
         park(task, 'workspace')
         moved = true
       elseif held or fits(amount, room.limits) then
@@ -96,14 +99,28 @@ local function place_heads(list, room, promotions)
             take(amount, room.free)
             take(amount, own)
           end
-          room.placed[member], room.left = true, room.left - 1
-          promotions[#promotions + 1] = promotion(task)
+          room.placed[member] = true
+          if not unknown then
+            room.left = room.left - 1
+            promotions[#promotions + 1] = promotion(task)
+          end
         end
         if not any_open(room.hosts) then return false end
       end
     end
   end
   return moved
+end
+
+-- Spends half of what a script may look at on the workspaces of the fleet's waiters, from a place that goes round: what
+-- one run cannot know, another does.
+local function look_by_turns()
+  local members = heads_of(key.waiters('fleet', 'all'))
+  for i = 1, #members do
+    if looked_at >= LOOKED_AT_MAX / 2 then return end
+    local task = load_member(members[(now_ms + i) % #members + 1])
+    if task and task.scope_held ~= '1' then denied_by_workspace(task, free_in('workspace', task.workspace)) end
+  end
 end
 
 local function add_fleet_heads(promotions)

@@ -1,5 +1,5 @@
 -- Why one task waits: whose limit keeps it, its place, and what each host lacks, by the rule of admit. Reads only.
---- @include "waiting"
+--- @include "overtaking"
 --- @include "routes"
 --- @include "wait-reason"
 
@@ -37,10 +37,9 @@ local function short_in_shared(scope, task)
 end
 
 -- `turn`: a host keeps its room for an older task of the same workspace, which that is full for.
-local function scope_of(task, rows, turn)
+local function scope_of(task, rows, denied, turn)
   if task.wait_scope then return task.wait_scope end
-  local shares = task.scope_held ~= '1'
-  if shares and denied_by_workspace(task, free_in('workspace', task.workspace)) then return 'workspace' end
+  if denied then return 'workspace' end
   if #short_in_shared('fleet', task) > 0 then return 'fleet' end
   if turn then return 'workspace' end
   local kept = ''
@@ -62,12 +61,13 @@ end
 local function details_of(task)
   local rows, hosts, turn = {}, redis.call('SMEMBERS', key.hosts), false
   table.sort(hosts)
+  local denied = task.scope_held ~= '1' and denied_by_workspace(task, free_in('workspace', task.workspace))
   for _, host in ipairs(hosts) do
     local row, waits_turn = row_of(host, task)
     rows[#rows + 1] = row
     turn = turn or waits_turn
   end
-  local scope, boot = scope_of(task, rows, turn), boot_of_queue(task.queue)
+  local scope, boot = scope_of(task, rows, denied, turn), boot_of_queue(task.queue)
   local short = (scope == 'workspace' or scope == 'fleet') and short_in_shared(scope, task) or {}
   local sent_to = boot and redis.call('HGET', key.boot(boot), 'host') or ''
   local deadline = redis.call('ZSCORE', key.pending, task.member)
