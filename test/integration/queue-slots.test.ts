@@ -209,6 +209,59 @@ describe("a parked job", () => {
     expect(handled.seen.map(taskOf)).toEqual(["finished", "active", "new_1", "new_2"]);
   });
 
+  it("goes ahead of any number without a search of them, which an active one costs neither", async () => {
+    const opened = bench();
+    const held = gate();
+    const handled = await handleWith(opened, async (envelope) => {
+      if (taskOf(envelope) !== "active") return PARK;
+      await held.opened;
+      return complete(envelope);
+    });
+    for (const task of ["woken", "sleeper", "active"]) await opened.queue.deliver(deliveryOf(task));
+    handled.consumer.setSlots(1);
+    await handled.seenAtLeast(3);
+    const board = opened.queue.boardQueue();
+    await board.addBulk(Array.from({ length: 1_500 }, () => ({ name: "plain", data: {} })));
+    await board.getBackend().promote("default.woken.1");
+    const redis = opened.connect();
+    const head = async () => redis.lrange(board.toKey("wait"), -3, -1);
+    const searches = async () => /cmdstat_lrem:calls=(\d+)/.exec(await redis.info("commandstats"))?.[1];
+    await redis.config("RESETSTAT");
+
+    expect(await opened.queue.promote(["sleeper", "active"].map((task) => deliveryOf(task)))).toBe(1);
+    expect(await searches()).toBeUndefined();
+    expect(await opened.queue.promote(["woken", "sleeper"].map((task) => deliveryOf(task)))).toBe(0);
+
+    expect((await head()).slice(1)).toEqual(["default.sleeper.1", "default.woken.1"]);
+    expect(await opened.queue.counts(SHARED_QUEUE)).toMatchObject({ waiting: 1_502, active: 1, parked: 0 });
+    held.open();
+  });
+
+  it("of a plain producer with a priority goes ahead likewise, and waits for the end of a pause", async () => {
+    const opened = bench();
+    const board = opened.queue.boardQueue();
+    const delay = 3_600_000;
+    await board.add("plain", {}, { jobId: "slept", priority: 7, delay });
+    await board.add("plain", {}, { jobId: "first" });
+    await board.pause();
+    const redis = opened.connect();
+    await redis.del(board.toKey("marker"));
+    const job = { ...deliveryOf("slept"), job_id: "slept" };
+
+    expect([await opened.queue.promote([job]), await opened.queue.promote([job])]).toEqual([1, 0]);
+
+    expect(await board.getJob("slept")).toMatchObject({ delay: 0, priority: 0 });
+    expect(await redis.exists(board.toKey("marker")), "what wakes a worker").toBe(0);
+    const told = await redis.xrevrange(board.toKey("events"), "+", "-", "COUNT", 1);
+    expect(told[0]?.[1]).toEqual(["event", "waiting", "jobId", "slept", "prev", "delayed"]);
+    const handled = await handleWith(opened, complete);
+    handled.consumer.setSlots(1);
+    expect(await board.getJobCounts("wait", "active")).toEqual({ wait: 2, active: 0 });
+    await board.resume();
+    await handled.seenAtLeast(2);
+    expect(handled.seen.map(taskOf)).toEqual(["slept", "first"]);
+  });
+
   it("sleeps and wakes many times without counting an attempt", async () => {
     const opened = bench();
     const handled = await handleWith(opened, (envelope) => (handled.seen.length < 15 ? PARK : complete(envelope)));

@@ -6,6 +6,7 @@ import { openConsumer } from "./consumer.js";
 import type { QueueConnection } from "./fetching-worker.js";
 import { encodeDelivery, jobIdOf } from "./job-codec.js";
 import { countsOf, stateOf } from "./job-states.js";
+import { promoteJob } from "./promote-job.js";
 import { ShownQueue } from "./shown-queue.js";
 import { type Consumer, SHARED_QUEUE, type TaskQueue, type TaskQueueOptions } from "./task-queue.js";
 
@@ -21,8 +22,6 @@ const STATE_KEYS = [
   ...["meta", "id", "wait", "paused", "active", "delayed", "prioritized", "completed", "failed", "waiting-children"],
   ...["events", "stalled", "marker"],
 ];
-/** Replies of BullMQ's scripts. */
-const NOT_DELAYED = -3;
 
 export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
   const { ledger, prefix = DEFAULT_PREFIX, fail_fast_ms = DEFAULT_FAIL_FAST_MS } = options;
@@ -114,33 +113,4 @@ function openQueues(connection: QueueConnection, prefix: string): OpenQueues {
       return queue;
     },
   };
-}
-
-/**
- * BullMQ puts a promoted job behind all that wait; a change of priority with `lifo` moves it to their head.
- * A worker that fetches it between the two only has its stored priority set again. True where the job slept.
- */
-async function promoteJob(connection: QueueConnection, queue: Queue, jobId: string): Promise<boolean> {
-  const backend = queue.getBackend();
-  const reply = await replyOf(backend.promote(jobId));
-  if (reply === NOT_DELAYED && !(await waitsAgain(connection, queue, jobId))) return false;
-  await replyOf(backend.changePriority(jobId, 0, true));
-  return reply === 0;
-}
-
-/** Fetched before and not finished. Read from the job's own hash: the lists may be long. */
-async function waitsAgain(connection: QueueConnection, queue: Queue, jobId: string): Promise<boolean> {
-  const [started, finished] = await connection.hmget(queue.toKey(jobId), "ats", "finishedOn");
-  return Number(started ?? 0) > 0 && !finished;
-}
-
-/** 0, or the negative code of a script's refusal: the job is gone, or not in the state that was looked for. */
-async function replyOf(call: Promise<unknown>): Promise<number> {
-  try {
-    await call;
-    return 0;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && typeof error.code === "number") return error.code;
-    throw error;
-  }
 }

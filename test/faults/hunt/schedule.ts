@@ -103,12 +103,12 @@ const POINTS = [
     "task-expire",
     "task-look",
   ],
-  ...["bull:addStandardJob", "bull:promote", "bull:changePriority", "bull:moveToDelayed", "bull:moveToFinished"],
+  ...["bull:addStandardJob", "job-promote", "bull:moveToDelayed", "bull:moveToFinished"],
   ...["bull:moveToActive", "bull:moveJobFromActiveToWait"],
 ] as const;
 
 const SLOW_POINTS = [
-  ...["bull:moveToDelayed", "bull:moveToDelayed", "bull:promote", "bull:addStandardJob", "bull:moveToActive"],
+  ...["bull:moveToDelayed", "bull:moveToDelayed", "job-promote", "bull:addStandardJob", "bull:moveToActive"],
   ...["bull:moveToFinished", "task-admit", "task-settle", "task-release"],
 ] as const;
 

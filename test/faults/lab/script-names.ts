@@ -1,10 +1,11 @@
-/** Names of all scripts that programs of ours send, by the hash that EVALSHA carries: the ledger's and BullMQ's. */
+/** Names of all scripts that programs of ours send, by the hash that EVALSHA carries: ours and BullMQ's. */
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { TIMES } from "@holdfast/contract";
 import { loadScripts } from "../../../packages/ledger/src/script-loader.js";
 import { FETCHES, withinBounds } from "../../../packages/queue/src/bounded-fetch.js";
+import { PROMOTE_JOB } from "../../../packages/queue/src/promote-job.js";
 import { type ScriptNames, sha1 } from "./resp-protocol.js";
 
 const require = createRequire(import.meta.url);
@@ -25,11 +26,12 @@ function bullScripts(): [string, string][] {
 
 let known: Map<string, string> | null = null;
 
-/** The ledger's scripts by their own names such as `task-settle`, BullMQ's as `bull:moveToFinished`. */
+/** Our scripts by their own names such as `task-settle`, BullMQ's as `bull:moveToFinished`. */
 export function scriptNames(): ScriptNames {
   known ??= new Map([
     ...[...loadScripts({ lease_ms: TIMES.boot_lease_ms }).values()].map(({ sha, name }) => [sha, name] as const),
     ...bullScripts(),
+    [sha1(PROMOTE_JOB), "job-promote"],
   ]);
   const names = known;
   return (sha) => names.get(sha) ?? null;
