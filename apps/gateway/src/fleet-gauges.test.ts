@@ -6,15 +6,16 @@ import { type FleetSources, registerFleetGauges } from "./fleet-gauges.js";
 const none = { slots: null, cpu_milli: null, memory_mb: null, pids: null, queued: null, pending_bytes: null };
 const used = { slots: 3, cpu_milli: 3_000, memory_mb: 900, pids: 400, queued: 7, pending_bytes: 4_096 };
 
+const LIMITS: LimitsReply = {
+  scopes: [{ scope: "fleet", id: "all", limits: { ...none, slots: 5 }, used }],
+  waiting: { host: 1, workspace: 2, fleet: 4 },
+  cursor: null,
+};
+
 test("the fleet's limits and use are told by amount, and waiters by the scope that lacks room, without any id", async () => {
-  const limits: LimitsReply = {
-    scopes: [{ scope: "fleet", id: "all", limits: { ...none, slots: 5 }, used }],
-    waiting: { host: 1, workspace: 2, fleet: 4 },
-    cursor: null,
-  };
   const metrics = createMetrics();
   registerFleetGauges(metrics, {
-    ledger: { ping: async () => true, hosts: { list: async () => [], limits: async () => limits } },
+    ledger: { ping: async () => true, hosts: { list: async () => [], limits: async () => LIMITS } },
     queue: { counts: async () => ({ waiting: 0, active: 0, parked: 0 }) },
   } as unknown as FleetSources);
 
@@ -31,4 +32,19 @@ test("the fleet's limits and use are told by amount, and waiters by the scope th
   ]) {
     expect(text).toContain(line);
   }
+});
+
+test("hosts that are out of service are counted", async () => {
+  const host = { engine_healthy: true, boots: [], limits: used, reserved: used };
+  const hosts = [true, false, true].map((draining) => ({ ...host, draining }));
+  const metrics = createMetrics();
+  registerFleetGauges(metrics, {
+    ledger: { ping: async () => true, hosts: { list: async () => hosts, limits: async () => LIMITS } },
+    queue: { counts: async () => ({ waiting: 0, active: 0, parked: 0 }) },
+  } as unknown as FleetSources);
+
+  const text = await metrics.text();
+
+  expect(text).toContain("holdfast_hosts_draining 2");
+  expect(text).toContain('holdfast_hosts{engine="healthy"} 3');
 });

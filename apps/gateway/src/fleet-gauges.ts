@@ -21,6 +21,7 @@ function gaugesOf(metrics: Metrics) {
       "1 if somebody paused the shared queue, so that nothing is fetched, else 0.",
     ),
     hosts: gauge("holdfast_hosts", "Registered hosts by state of their engine.", ["engine"]),
+    draining: gauge("holdfast_hosts_draining", "Hosts taken out of service by a drain."),
     boots: gauge("holdfast_boots", "Boots by state.", ["state"]),
     limits: gauge("holdfast_fleet_limit", "Sum of the hosts' limits by amount.", ["amount"]),
     reserved: gauge("holdfast_fleet_reserved", "Sum of what is reserved by amount.", ["amount"]),
@@ -62,6 +63,7 @@ export function registerFleetGauges(metrics: Metrics, sources: FleetSources): vo
     const healthy = hosts.filter((host) => host.engine_healthy).length;
     gauges.hosts.set(healthy, { engine: "healthy" });
     gauges.hosts.set(hosts.length - healthy, { engine: "sick" });
+    gauges.draining.set(hosts.filter((host) => host.draining).length);
     const boots = hosts.flatMap((host) => host.boots);
     for (const state of ["LIVE", "DRAINING", "DEAD"] as const) {
       gauges.boots.set(boots.filter((boot) => boot.state === state).length, { state });
