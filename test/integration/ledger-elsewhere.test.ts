@@ -57,7 +57,9 @@ describe("elsewhere", () => {
 
   it("counts only what is on its way: one that was sent there and waits there by now keeps no older one back (T2)", async () => {
     const roomy = await f.register({ limits: ONE_SLOT });
-    const [older, sent, quick] = [await f.accept(), await f.accept(), await f.accept()];
+    const older = await f.accept();
+    await f.advance(1);
+    const [sent, quick] = [await f.accept(), await f.accept()];
     const there = await moved(full, sent);
     const holder = await f.granted(roomy, quick);
     expect(await f.admit(roomy, there)).toEqual({ kind: "parked", scope: "host" });

@@ -2,13 +2,13 @@
 -- so that no older waiter loses its turn. What is on its way to a host counts as if it had arrived.
 --- @include "overtaking"
 
--- Tasks sent to a boot that have not been heard there: one that waits by now counts as any other waiter.
+-- Tasks sent to a boot that have not been heard there: one that waits by now counts as any other waiter, and
+-- one that the script may not look at any more as if it were on its way.
 local function on_the_way_to(boot)
   local count = 0
   for _, member in ipairs(redis.call('SMEMBERS', key.boot_routes(boot))) do
-    local workspace, id = string.match(member, '^([^.]+)%.([^.]+)$')
-    local waits = redis.call('HGET', key.task(workspace, id), 'wait_scope') or ''
-    if waits == '' then count = count + 1 end
+    local other = may_look_at(member) and load_member(member)
+    if not other or not other.wait_scope then count = count + 1 end
   end
   return count
 end

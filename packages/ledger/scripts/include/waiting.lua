@@ -4,7 +4,8 @@
 --- @include "backlog"
 --- @include "boots"
 local OLDER_MAX = 64
--- Waiters of workspaces that one script loads at most, so that however many are passed over, none holds Redis up.
+-- Waiters of workspaces, and tasks sent to boots, that one script loads at most: however many are passed over,
+-- none holds Redis up.
 local LOOKED_AT_MAX = 256
 local looked_at = 0
 -- By key, as far as a script has read them; forgotten where one comes or goes.
