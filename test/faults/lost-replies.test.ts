@@ -17,7 +17,7 @@ const OF_BOOT = ["boot-drain", "boot-retire", "fleet-open", "boot-register"];
 const HANDED_BACK = ["task-requeue", "task-redeliver"];
 const READING = [
   ...["events-read", "events-heartbeat", "host-list", "sandbox-list", "boot-look"],
-  ...["task-view", "task-list", "task-status", "task-look"],
+  ...["task-view", "task-list", "task-status", "task-look", "limits-list"],
 ];
 /** Of operators, of plain producers' followers, and of recovery, which has its own file. */
 const ELSEWHERE = ["limits-set", "host-drain", "fleet-close", "task-follow", "task-cancel"];
