@@ -8,7 +8,7 @@ let redis: PrivateRedis;
 let bench: ClientBench;
 
 beforeAll(async () => {
-  redis = await startPrivateRedis();
+  redis = await startPrivateRedis({ settings: { appendfsync: "always" } });
   bench = await openClientBench(redis.url);
 });
 afterAll(async () => {

@@ -14,7 +14,7 @@ const COUNTED = Array.from({ length: 30 }, (_, index) => `${index + 1}\n`).join(
 let redis: PrivateRedis;
 let fleet: TestFleet;
 beforeEach(async () => {
-  redis = await startPrivateRedis();
+  redis = await startPrivateRedis({ settings: { appendfsync: "always" } });
   fleet = await startFleet({ env: { REDIS_URL: redis.url } });
 });
 afterEach(async () => {
