@@ -42,7 +42,7 @@ describe("room", () => {
     async (_, resources) => {
       const whole = await f.granted(worker, await accept({ resources }));
 
-      expect(await f.admit(worker, await accept({ resources: { cpu: 0.05, memory_mb: 16 } }))).toEqual({
+      expect(await f.admit(worker, await accept({ resources: { cpu: 0.05, memory_mb: 16 } }))).toMatchObject({
         kind: "parked",
         scope: "host",
       });
@@ -56,11 +56,11 @@ describe("room", () => {
     const filler = await f.granted(worker, await accept());
     const waiter = await accept({ workspace_id: "small" });
 
-    expect(await f.admit(worker, waiter)).toEqual({ kind: "parked", scope: "workspace" });
+    expect(await f.admit(worker, waiter)).toMatchObject({ kind: "parked", scope: "workspace" });
     expect((await f.ledger.tasks.view(waiter))?.waiting?.reason).toBe("workspace_full");
     await end(first);
     const rival = await f.granted(worker, await accept());
-    expect(await f.admit(worker, waiter)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(worker, waiter)).toMatchObject({ kind: "parked", scope: "host" });
     expect((await f.ledger.tasks.view(waiter))?.waiting?.reason).toBe("host_full");
     expect(await f.redis.exists(`${f.root}:waiters:workspace:small`)).toBe(0);
     await end(filler);
@@ -76,7 +76,7 @@ describe("room", () => {
     const first = await f.granted(worker, await accept());
     const waiter = await accept();
 
-    expect(await f.admit(other, waiter)).toEqual({ kind: "parked", scope: "fleet" });
+    expect(await f.admit(other, waiter)).toMatchObject({ kind: "parked", scope: "fleet" });
     expect((await f.ledger.tasks.view(waiter))?.waiting?.reason).toBe("fleet_full");
     expect((await end(first)).promotions).toMatchObject([{ task_id: waiter.task_id }]);
     await f.ledger.hosts.setLimits("fleet", "ignored", null);
@@ -88,12 +88,12 @@ describe("waiting lists", () => {
   it("refuses a newcomer while an older waiter could take the room, and admits the head", async () => {
     const [one, two] = [await f.granted(worker, await accept()), await f.granted(worker, await accept())];
     const old = await accept();
-    expect(await f.admit(worker, old)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(worker, old)).toMatchObject({ kind: "parked", scope: "host" });
     const young = await accept();
 
     const { promotions } = await end(one);
     expect(promotions).toMatchObject([{ task_id: old.task_id, queue: "tasks", job_id: old.job_id }]);
-    expect(await f.admit(worker, young)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(worker, young)).toMatchObject({ kind: "parked", scope: "host" });
     const granted = await f.granted(worker, old);
     expect((await end(two)).promotions).toMatchObject([{ task_id: young.task_id }]);
     await end(await f.granted(worker, young));
@@ -104,10 +104,13 @@ describe("waiting lists", () => {
     await f.ledger.hosts.setLimits("workspace", "w", { slots: 1 });
     const first = await f.granted(worker, await accept({ workspace_id: "w" }));
     const old = await accept({ workspace_id: "w" });
-    expect(await f.admit(worker, old)).toEqual({ kind: "parked", scope: "workspace" });
+    expect(await f.admit(worker, old)).toMatchObject({ kind: "parked", scope: "workspace" });
     await end(first);
 
-    expect(await f.admit(worker, await accept({ workspace_id: "w" }))).toEqual({ kind: "parked", scope: "workspace" });
+    expect(await f.admit(worker, await accept({ workspace_id: "w" }))).toMatchObject({
+      kind: "parked",
+      scope: "workspace",
+    });
     const stranger = await f.granted(worker, await accept({ workspace_id: "other" }));
     await end(await f.granted(worker, old));
     await end(stranger);
@@ -169,7 +172,7 @@ describe("waiting lists", () => {
     for (const workspace_id of ["a", "b"]) {
       await f.ledger.hosts.setLimits("workspace", workspace_id, { slots: 0 });
       const waiter = await accept({ workspace_id });
-      expect(await f.admit(worker, waiter)).toEqual({ kind: "parked", scope: "workspace" });
+      expect(await f.admit(worker, waiter)).toMatchObject({ kind: "parked", scope: "workspace" });
       waiters.push(waiter);
     }
     expect(await f.ledger.tasks.headsWithRoom()).toEqual([]);
@@ -201,7 +204,7 @@ describe("waiting lists", () => {
     const delivery = await accept();
     await f.ledger.boots.beat({ ...worker, counter: 1, held: [], fence_seen: null, engine_healthy: false });
 
-    expect(await f.admit(worker, delivery)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(worker, delivery)).toMatchObject({ kind: "parked", scope: "host" });
 
     expect((await f.ledger.tasks.view(delivery))?.waiting).toMatchObject({ reason: "engine_unavailable" });
     await f.ledger.boots.beat({ ...worker, counter: 2, held: [], fence_seen: null, engine_healthy: true });
@@ -214,7 +217,7 @@ describe("waiting lists", () => {
     const grant = await f.granted(other, await accept({ image: "other:1" }));
     const delivery = await accept({ image: "other:1" });
 
-    expect(await f.admit(worker, delivery)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(worker, delivery)).toMatchObject({ kind: "parked", scope: "host" });
     expect(await f.ledger.tasks.headsWithRoom()).toEqual([]);
     await end(grant);
     expect((await f.ledger.tasks.headsWithRoom()).map(({ task_id }) => task_id)).toEqual([delivery.task_id]);

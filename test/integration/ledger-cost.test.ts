@@ -54,7 +54,8 @@ async function tenant(workspace_id: string, small: number): Promise<Delivery[]> 
     Array.from({ length: WAITERS }, () => f.accept({ workspace_id, image: GPU, resources: large })),
   );
   await f.ledger.hosts.setLimits("workspace", workspace_id, { memory_mb: 2_000 });
-  for (const delivery of all) expect(await f.admit(other, delivery)).toEqual({ kind: "parked", scope: "workspace" });
+  for (const delivery of all)
+    expect(await f.admit(other, delivery)).toMatchObject({ kind: "parked", scope: "workspace" });
   return waiting(small, other, { workspace_id, image: GPU });
 }
 

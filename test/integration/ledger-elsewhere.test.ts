@@ -62,8 +62,8 @@ describe("elsewhere", () => {
     const [sent, quick] = [await f.accept(), await f.accept()];
     const there = await moved(full, sent);
     const holder = await f.granted(roomy, quick);
-    expect(await f.admit(roomy, there)).toEqual({ kind: "parked", scope: "host" });
-    expect(await f.admit(full, older)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(roomy, there)).toMatchObject({ kind: "parked", scope: "host" });
+    expect(await f.admit(full, older)).toMatchObject({ kind: "parked", scope: "host" });
     await f.finish(holder);
 
     expect(await f.ledger.tasks.look(older)).toBe(true);
@@ -73,6 +73,21 @@ describe("elsewhere", () => {
       delivery: { queue: bootQueue(roomy.boot_id) },
     });
     for (const task of [older, sent]) await f.ledger.tasks.cancel(task);
+  });
+
+  it("that is denied where it was sent wakes the older one its room was kept from (T2)", async () => {
+    const roomy = await f.register({ limits: ONE_SLOT });
+    const older = await f.accept();
+    await f.advance(1);
+    const there = await moved(full, await f.accept());
+    expect(await f.admit(full, older)).toMatchObject({ kind: "parked", scope: "host", promotions: [] });
+    expect(await f.ledger.tasks.look(older), "that room is promised").toBe(false);
+
+    const denied = await f.admit(roomy, there);
+
+    expect(denied).toMatchObject({ kind: "parked", scope: "host", promotions: [{ task_id: older.task_id }] });
+    expect(await f.ledger.tasks.look(older)).toBe(true);
+    for (const task of [older, there]) await f.ledger.tasks.cancel(task);
   });
 
   it("is not answered where no other host offers, is healthy, lives, or has room", async () => {
@@ -91,7 +106,7 @@ describe("elsewhere", () => {
     await f.running(taken);
 
     const waits = await f.accept();
-    expect(await f.admit(full, waits)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(full, waits)).toMatchObject({ kind: "parked", scope: "host" });
     await beat(sick, true);
     expect((await moved(full, waits)).queue).toBe(bootQueue(sick.boot_id));
   });
@@ -103,17 +118,17 @@ describe("elsewhere", () => {
       expect((await moved(full, await f.accept())).queue).toBe(bootQueue(roomy.boot_id));
     }
 
-    expect(await f.admit(full, await f.accept())).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(full, await f.accept())).toMatchObject({ kind: "parked", scope: "host" });
   });
 
   it("gives no newcomer the room that an older waiter could take; the waiter itself leaves the list", async () => {
     const old = await f.accept();
     await f.advance(1);
-    expect(await f.admit(full, old)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(full, old)).toMatchObject({ kind: "parked", scope: "host" });
     const roomy = await f.register({ limits: ONE_SLOT });
     const young = await f.accept();
 
-    expect(await f.admit(full, young)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(full, young)).toMatchObject({ kind: "parked", scope: "host" });
     expect(await f.ledger.tasks.headsWithRoom()).toMatchObject([{ task_id: old.task_id, queue: "tasks" }]);
     const delivery = await moved(full, old);
     expect(await f.redis.zrange(`${f.root}:waiters:fleet:all`, 0, -1)).toEqual([`default.${young.task_id}`]);
@@ -123,9 +138,9 @@ describe("elsewhere", () => {
   it("is not answered for want of room in the fleet or the workspace", async () => {
     await f.register({ limits: ONE_SLOT });
     await f.ledger.hosts.setLimits("fleet", "all", { slots: 1 });
-    expect(await f.admit(full, await f.accept())).toEqual({ kind: "parked", scope: "fleet" });
+    expect(await f.admit(full, await f.accept())).toMatchObject({ kind: "parked", scope: "fleet" });
     await f.ledger.hosts.setLimits("workspace", "default", { slots: 1 });
-    expect(await f.admit(full, await f.accept())).toEqual({ kind: "parked", scope: "workspace" });
+    expect(await f.admit(full, await f.accept())).toMatchObject({ kind: "parked", scope: "workspace" });
   });
 
   it("makes a plain producer's job a follower of the delivery that goes on", async () => {
@@ -157,7 +172,7 @@ describe("elsewhere", () => {
     const roomy = await f.register({ limits: ONE_SLOT });
     const delivery = await moved(full, await f.accept());
     await f.running(roomy);
-    expect(await f.admit(roomy, delivery)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(roomy, delivery)).toMatchObject({ kind: "parked", scope: "host" });
     const third = await f.register({ limits: ONE_SLOT });
 
     expect(await moved(roomy, delivery)).toMatchObject({ delivery: 3, queue: bootQueue(third.boot_id) });
@@ -223,7 +238,7 @@ describe("reroute", () => {
     const roomy = await f.register({ limits: ONE_SLOT });
     const delivery = await moved(full, await f.accept());
     const busy = await f.running(roomy);
-    expect(await f.admit(roomy, delivery)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(roomy, delivery)).toMatchObject({ kind: "parked", scope: "host" });
     await f.dies(roomy);
     await f.advance(LOST_TAIL_MS);
     const [next] = await f.ledger.boots.reroute(roomy.boot_id, 10);
@@ -239,7 +254,7 @@ describe("reroute", () => {
 describe("a new worker's registration", () => {
   it("names the waiters that have room on its host", async () => {
     const waits = await f.accept();
-    expect(await f.admit(full, waits)).toEqual({ kind: "parked", scope: "host" });
+    expect(await f.admit(full, waits)).toMatchObject({ kind: "parked", scope: "host" });
     const registration = {
       ...{ boot_id: drawBootId(), host_id: full.host_id, limits: null, default_limits: LIMITS },
       ...{ images: [], runtimes: [], engine_version: "1", program_version: "1" },

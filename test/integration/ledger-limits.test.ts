@@ -23,7 +23,7 @@ async function accept(more: More = {}): Promise<Delivery> {
 
 async function parked(more: More, scope: string): Promise<Delivery> {
   const delivery = await accept(more);
-  expect(await f.admit(worker, delivery)).toEqual({ kind: "parked", scope });
+  expect(await f.admit(worker, delivery)).toMatchObject({ kind: "parked", scope });
   return delivery;
 }
 
@@ -66,7 +66,7 @@ describe("a limit that is lowered", () => {
       expect(await end(first)).toEqual([small.task_id]);
       const newcomer = await accept();
       const second = await f.granted(worker, small);
-      expect(await f.admit(worker, newcomer)).toEqual({ kind: "parked", scope });
+      expect(await f.admit(worker, newcomer)).toMatchObject({ kind: "parked", scope });
       expect(await end(second)).toEqual([newcomer.task_id]);
       await end(await f.granted(worker, newcomer));
       const woken = await set(scope, id, { slots: null, cpu_milli: null });
@@ -91,7 +91,7 @@ describe("a limit that is lowered", () => {
       const waiter = await accept();
       await set("host", worker.host_id, limits);
 
-      expect(await f.admit(worker, waiter)).toEqual({ kind: "parked", scope: "host" });
+      expect(await f.admit(worker, waiter)).toMatchObject({ kind: "parked", scope: "host" });
       expect(await f.ledger.tasks.headsWithRoom()).toEqual([]);
       expect(await set("host", worker.host_id, ROOMY)).toMatchObject([{ task_id: waiter.task_id }]);
       await end(await f.granted(worker, waiter));
@@ -100,6 +100,22 @@ describe("a limit that is lowered", () => {
 });
 
 describe("a limit that is raised", () => {
+  it("tells a waiter that lay down meanwhile to move on to the list of what it lacks by now (T2)", async () => {
+    await set("fleet", "all", { slots: 1 });
+    const holder = await f.granted(worker, await accept());
+    await set("workspace", "w", { slots: 0 });
+    const waiter = await parked({ workspace_id: "w" }, "workspace");
+    expect(await f.ledger.tasks.look(waiter)).toBe(false);
+
+    await set("workspace", "w", { slots: 1 });
+
+    expect(await f.ledger.tasks.look(waiter)).toBe(true);
+    expect(await f.admit(worker, waiter)).toMatchObject({ kind: "parked", scope: "fleet" });
+    expect(await f.ledger.tasks.look(waiter), "once only").toBe(false);
+    expect(await end(holder)).toEqual([waiter.task_id]);
+    await f.ledger.tasks.cancel(waiter);
+  });
+
   it.each([
     ["workspace", "default"],
     ["fleet", "all"],
@@ -114,7 +130,7 @@ describe("a limit that is raised", () => {
 
       expect(woken.map(({ task_id }) => task_id)).toEqual(waiters.slice(0, 3).map(({ task_id }) => task_id));
       const [one, two, three, four] = waiters as [Delivery, Delivery, Delivery, Delivery];
-      expect(await f.admit(worker, four)).toEqual({ kind: "parked", scope });
+      expect(await f.admit(worker, four)).toMatchObject({ kind: "parked", scope });
       const granted = [await f.granted(worker, three), await f.granted(worker, two), await f.granted(worker, one)];
       expect(await end(granted[0] as Grant)).toEqual([four.task_id]);
       granted.push(await f.granted(worker, four));
@@ -163,12 +179,12 @@ describe("many waiters", () => {
     const running = [];
     for (let n = 0; n < 3; n += 1) running.push(await f.granted(worker, await accept({ resources: { cpu: 1 } })));
     const large = await accept({ resources: { cpu: 4 } });
-    expect(await f.admit(worker, large)).toEqual({ kind: "parked", scope: "workspace" });
+    expect(await f.admit(worker, large)).toMatchObject({ kind: "parked", scope: "workspace" });
     const small = await parked({ resources: { cpu: 1 } }, "workspace");
 
     expect(await end(running[0] as Grant)).toEqual([]);
     expect(await end(running[1] as Grant)).toEqual([]);
-    expect(await f.admit(worker, small)).toEqual({ kind: "parked", scope: "workspace" });
+    expect(await f.admit(worker, small)).toMatchObject({ kind: "parked", scope: "workspace" });
     expect(await end(running[2] as Grant)).toEqual([large.task_id]);
     expect(await end(await f.granted(worker, large))).toEqual([small.task_id]);
     await end(await f.granted(worker, small));

@@ -90,7 +90,12 @@ export class Model extends Room {
   /** Whether a job of the task that was just put to sleep is to be woken. */
   mayGoOn(task: ModelTask): boolean {
     if (task.record !== null) return true;
-    return task.wait_scope !== null && this.deniedByShared(task) === null && this.elsewhere(task, null) !== null;
+    if (task.wait_scope === null) return false;
+    const shared = this.deniedByShared(task);
+    if (shared === "workspace") return false;
+    if (shared === null && this.elsewhere(task, null) !== null) return true;
+    const keptForOwn = (host: ModelHost) => !this.isFull(host, task) && this.overtaken(task, host) === "workspace";
+    return task.wait_scope === "workspace" && !this.hosts.some(keptForOwn);
   }
 
   elsewhere(task: ModelTask, except: ModelHost | null): ModelBoot | null {

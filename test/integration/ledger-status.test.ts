@@ -141,7 +141,7 @@ describe("whose limit keeps a task, and its place", () => {
     await f.ledger.hosts.setLimits("workspace", "w", { slots: 1 });
     const older = await b.accept({ workspace_id: "w" });
     const grant = await b.granted({ workspace_id: "w" });
-    expect(await f.admit(worker, older)).toEqual({ kind: "parked", scope: "workspace" });
+    expect(await f.admit(worker, older)).toMatchObject({ kind: "parked", scope: "workspace" });
     await f.ledger.tasks.requeue(grant, "drain", false);
 
     expect(await b.details(grant)).toMatchObject({ scope: null, short: [], hosts: [{ reason: "room" }] });

@@ -3,7 +3,7 @@
 -- sends the task to a boot of another host that has room.
 -- ARGV: workspace, task, boot, host, delivery, sandbox, token
 -- Replies: {granted, token, sandbox, attempt, generation, fence, accepted_ms, granted_ms, sequence, body}
---   · {done, outcome, promotions} · {parked, scope} · {elsewhere, delivery, queue, job}
+--   · {done, outcome, promotions} · {parked, scope, promotions} · {elsewhere, delivery, queue, job, promotions}
 --   · {draining, boot | host} · {busy | stale | closed | fenced}
 -- Keeps: C1 C2 L1 L3 G1 T1. Idempotent under re-send by the owner token; a later admit for the same boot and
 -- delivery gets the old grant.
@@ -22,14 +22,14 @@ local function granted(task)
   }
 end
 
-local function elsewhere(task)
-  return { 'elsewhere', task.delivery, task.queue, task.job }
+local function elsewhere(task, promotions)
+  return { 'elsewhere', task.delivery, task.queue, task.job, promotions }
 end
 
 local task = load_task(workspace, id)
 if task and terminal(task) then return { 'done', task.outcome, {} } end
 if task and task.moved_by == token and task.moved_as == task.delivery and task.status == 'PENDING' then
-  return elsewhere(task)
+  return elsewhere(task, {})
 end
 -- A token stands for one admit: spent or lent elsewhere, it can only belong to a delayed copy.
 if not task then return { 'stale' } end
@@ -75,17 +75,21 @@ local function denied()
 end
 
 local scope = denied()
-local other = scope == 'host' and boot_with_room(task, host)
+local other, promotions = scope == 'host' and boot_with_room(task, host), {}
+-- Room that was kept here for a task on its way is nobody's now: an older one may have lain down meanwhile.
+local kept_room = boot_of_queue(task.queue) == boot
 if other then
   leave(task)
   follow_plain_job(task)
   redeliver(task, boot_queue(other))
   set(task, { moved_by = token, moved_as = task.delivery })
-  return elsewhere(task)
+  if kept_room then add_fleet_heads(promotions) end
+  return elsewhere(task, promotions)
 end
 if scope then
   park(task, scope)
-  return { 'parked', scope }
+  if kept_room then add_fleet_heads(promotions) end
+  return { 'parked', scope, promotions }
 end
 
 leave(task)

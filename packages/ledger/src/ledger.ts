@@ -43,8 +43,9 @@ export type AdmitReply =
   | { readonly kind: "done"; readonly outcome: Outcome; readonly promotions: readonly Promotion[] }
   /** The task runs under a grant of another boot. (The same boot and delivery get their old grant again.) */
   | { readonly kind: "busy" }
-  | { readonly kind: "parked"; readonly scope: ScopeKind }
-  | { readonly kind: "elsewhere"; readonly delivery: Delivery }
+  /** Where room was kept for the task on its way, `promotions` name whom that room may serve now. */
+  | { readonly kind: "parked"; readonly scope: ScopeKind; readonly promotions: readonly Promotion[] }
+  | { readonly kind: "elsewhere"; readonly delivery: Delivery; readonly promotions: readonly Promotion[] }
   /** Not the current delivery, or no such task. */
   | { readonly kind: "stale" }
   /** The boot takes nothing any more, or its host is out of service. */

@@ -161,9 +161,9 @@ async function admit(caller: Caller, call: AdmitCall): Promise<AdmitReply> {
     case "draining":
       return { kind, whose: tagOf(reply.slice(1), ["boot", "host"]) };
     case "parked":
-      return { kind, scope: tagOf(reply.slice(1), ["host", "workspace", "fleet"]) };
+      return { kind, scope: tagOf(reply.slice(1), ["host", "workspace", "fleet"]), promotions: promotionsOf(reply[2]) };
     case "elsewhere":
-      return { kind, delivery: deliveryOf(call, reply.slice(1, 4)) };
+      return { kind, delivery: deliveryOf(call, reply.slice(1, 4)), promotions: promotionsOf(reply[4]) };
     default:
       return { kind };
   }

@@ -22,10 +22,11 @@ interface Admit extends Span {
   readonly scope: string;
   /** Of `granted`. */
   readonly attempt: string;
+  readonly token: string;
 }
 
 interface Release extends Span {
-  readonly name: string;
+  readonly token: string;
 }
 
 /** Null stands for the fleet. */
@@ -71,7 +72,8 @@ function judge(
       ({ name, answered_ms }) => workspaceOf(name) === workspace && answered_ms < span.asked_ms,
     );
     const held = before.filter((grant) => {
-      const release = releases.find(({ name, asked_ms }) => name === grant.name && asked_ms > grant.answered_ms);
+      // What recovery freed was not seen here, and counts for nothing.
+      const release = releases.find(({ token }) => token === grant.token);
       return release !== undefined && release.asked_ms > span.answered_ms;
     });
     return [...new Set(held.map(({ name }) => name))];
@@ -118,10 +120,10 @@ export function createTurns(): Turns {
     if (phase !== "reply" || exchange === null || bytes === null) return;
     const [workspace = "", task = "", , , delivery = ""] = exchange.args.slice(ARGS_BEFORE);
     const call = { name: `${workspace}.${task}`, asked_ms: exchange.at_ms, answered_ms: at_ms };
-    if (detail === "task-release") releases.push(call);
+    if (detail === "task-release") releases.push({ ...call, token: exchange.args[ARGS_BEFORE + 2] ?? "" });
     if (detail !== "task-admit") return;
     const [answer = "", second = "", , fourth = ""] = bulkArguments(bytes, 4, 64) ?? [];
-    admits.push({ ...call, delivery, answer, scope: second, attempt: fourth });
+    admits.push({ ...call, delivery, answer, scope: second, token: second, attempt: fourth });
   }
 
   return {

@@ -138,9 +138,10 @@ async function denied(boot: BootState, name: TaskName, reply: Exclude<AdmitReply
       return joined(boot, name);
     case "parked":
       boot.metrics.parks_total.add(1, { scope: reply.scope });
+      void passOn(boot, reply.promotions);
       return { kind: "park", sleep_ms: TIMES.parked_sleep_ms, overslept: () => boot.ledger.tasks.look(name) };
     case "elsewhere":
-      await passOn(boot, [], reply.delivery);
+      await passOn(boot, reply.promotions, reply.delivery);
       return { kind: "stale" };
     case "stale":
       return { kind: "stale" };
