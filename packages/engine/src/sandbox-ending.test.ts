@@ -27,6 +27,7 @@ describe("explainLinkEnd", () => {
     ["memory ran out", state({ ExitCode: 137, OOMKilled: true }), closed, { kind: "guest_lost", oom_killed: true }],
     ["process 1 crashed", state({ ExitCode: 139 }), closed, { kind: "guest_lost", oom_killed: false }],
     ["an end the engine did not see", state({ ExitCode: 255 }), closed, { kind: "engine_lost" }],
+    ["it ended in order and nobody heard its bye", state({ ExitCode: 0 }), closed, { kind: "engine_lost" }],
     ["its input was closed by the engine", state({ ExitCode: 0 }), bye("stdin_closed"), { kind: "engine_lost" }],
     ["paused from outside", state({ Running: true, Paused: true }), closed, { kind: "engine_lost" }],
     ["the container is unknown", answering(failed({ kind: "not_found", detail: "" })), closed, { kind: "engine_lost" }],

@@ -17,6 +17,8 @@ const CONFIRM_MS = 500;
 const EXIT_KILLED = 137;
 /** The engine's word for an end it did not see. */
 const EXIT_UNKNOWN = 255;
+/** Process 1 ends itself with this alone, as when an engine that died has closed its input. No code inside can bring that about. */
+const EXIT_IN_ORDER = 0;
 
 async function staysWell(connection: EngineConnection): Promise<boolean> {
   for (let looks = 0; looks < CONFIRM_LOOKS; looks++) {
@@ -29,7 +31,7 @@ async function staysWell(connection: EngineConnection): Promise<boolean> {
 async function explainStopped(connection: EngineConnection, state: JsonReader): Promise<SandboxEnd> {
   const [exitCode, oom_killed] = [state.number("ExitCode"), state.flag("OOMKilled")];
   const detail = `process 1 is gone, exit code ${exitCode ?? "unknown"}`;
-  if (exitCode === EXIT_UNKNOWN) return { kind: "engine_lost", detail };
+  if (exitCode === EXIT_UNKNOWN || exitCode === EXIT_IN_ORDER) return { kind: "engine_lost", detail };
   const fromOutside = exitCode === EXIT_KILLED && oom_killed !== true;
   if (fromOutside && !(await staysWell(connection))) return { kind: "engine_lost", detail: "the engine went away" };
   return { kind: "guest_lost", detail, oom_killed };
