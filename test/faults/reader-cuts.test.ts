@@ -79,8 +79,10 @@ describe("a reader of events", () => {
   it("that hardly reads holds nobody up, and is told what it missed (V1)", { timeout: 120_000 }, async () => {
     const slow = new AbortController();
     const task = await accepted(fleet(), shell(COUNTING));
-    await fleet().producerLine.set({ kind: "slow", bytes_per_second: 200 });
     const reading = fleet().producer.read(task, { reader: "slow reader", signal: slow.signal });
+    // Who has got a first page survives a line on which the next one takes longer than a call may.
+    await waitFor(() => seenBy(task, "slow reader") > 0, { bound_ms: 10_000, what: "the reader has begun" });
+    await fleet().producerLine.set({ kind: "slow", bytes_per_second: 200 });
     const quick = await fleet().openClient("quick");
     const began = performance.now();
     const outcome = await quick.outcome(task, 30_000);
