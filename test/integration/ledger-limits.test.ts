@@ -157,6 +157,22 @@ describe("many waiters", () => {
     await end(running[1] as Grant);
   });
 
+  it("stay where they wait while room of their workspace is but promised to a younger one (T2)", async () => {
+    const small = await f.register({ limits: { ...ROOMY, slots: 4, cpu_milli: 2_000 } });
+    await set("host", worker.host_id, { slots: 1 });
+    await set("workspace", "w", { slots: 1 });
+    const holder = await f.granted(worker, await accept());
+    const other = await f.granted(small, await accept({ resources: { cpu: 2 } }));
+    const large = await parked({ workspace_id: "w", resources: { cpu: 4 } }, "host");
+    const younger = [];
+    for (let n = 0; n < 2; n += 1) younger.push(await accept({ workspace_id: "w", resources: { cpu: 0.5 } }));
+    for (const each of younger) expect(await f.admit(small, each)).toMatchObject({ kind: "parked", scope: "host" });
+
+    expect(await end(other)).toEqual([younger[0]?.task_id]);
+    expect(await end(holder)).toContain(large.task_id);
+    for (const each of [large, ...younger]) await f.ledger.tasks.cancel(each);
+  });
+
   it("that exceed a limit hide nobody behind them for ever", async () => {
     await set("fleet", "all", { slots: 0 });
     for (let n = 0; n < 80; n += 1) await parked({ resources: { cpu: 4 } }, "fleet");

@@ -74,6 +74,14 @@ local function any_open(hosts)
   return false
 end
 
+-- Room that this run has promised to others may go to nobody: a waiter moves only where none is left without that.
+local function move_to_workspace(task)
+  local denied, unknown = denied_by_workspace(task, free_in('workspace', task.workspace))
+  if not denied or unknown then return false end
+  park(task, 'workspace')
+  return true
+end
+
 -- One pass over the fleet's list. Answers whether it moved waiters to the lists of their workspaces and room is left.
 local function place_heads(list, room, promotions)
   local moved = false
@@ -86,8 +94,7 @@ local function place_heads(list, room, promotions)
       local denied, unknown = false, false
       if not held then denied, unknown = denied_by_workspace(task, own) end
       if denied and not unknown then
-        park(task, 'workspace')
-        moved = true
+        moved = move_to_workspace(task) or moved
       elseif held or fits(amount, room.limits) then
         if not held and not fits(amount, room.free) then
           park(task, 'fleet')
