@@ -17,7 +17,7 @@ const CONFIRM_MS = 500;
 const EXIT_KILLED = 137;
 /** The engine's word for an end it did not see. */
 const EXIT_UNKNOWN = 255;
-/** Process 1 ends itself with this alone, as when an engine that died has closed its input. No code inside can bring that about. */
+/** Process 1 ends itself with this alone, as when a dying engine closes its input. No code inside can cause it. */
 const EXIT_IN_ORDER = 0;
 
 async function staysWell(connection: EngineConnection): Promise<boolean> {
