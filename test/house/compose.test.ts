@@ -44,8 +44,10 @@ describe("docker-compose.yml", () => {
     expect(redis).not.toMatch(/ports:/);
   });
 
-  it("gives the engine's socket to the worker alone, and no service a privilege", () => {
+  it("gives the engine's socket to worker and supervisor alone, and no service a privilege", () => {
     expect(service("worker")).toContain("/var/run/docker.sock:/var/run/docker.sock");
+    expect(service("supervise")).toContain("/var/run/docker.sock:/var/run/docker.sock");
+    expect(service("supervise")).toContain("profiles: [supervise]");
     expect(service("gateway")).not.toContain("docker.sock");
     expect(textOf("docker-compose.yml")).not.toContain("privileged");
     expect(service("gateway")).toContain('"127.0.0.1:7070:7070"');

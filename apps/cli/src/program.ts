@@ -13,12 +13,13 @@ import { addRun } from "./commands/run.js";
 import { addSandboxes } from "./commands/sandboxes.js";
 import { addStatus } from "./commands/status.js";
 import { addSubmit } from "./commands/submit.js";
+import { addSupervise } from "./commands/supervise.js";
 import { addUp } from "./commands/up.js";
 import { addWatch } from "./commands/watch.js";
 import { addWorker } from "./commands/worker.js";
 
 const HELP = `
-Every command but up, worker and gateway finds its fleet by REDIS_URL, else by the data folder of a running \`up\`.
+Every command but up, worker, supervise and gateway finds its fleet by REDIS_URL, else by the data folder of a running \`up\`.
 
 First steps:
   holdfast up
@@ -36,7 +37,17 @@ export function createProgram(context: CommandContext): Command {
   for (const add of [addUp, addDown, addRun, addSubmit, addWatch, addOutcome, addStatus, addLs, addCancel]) {
     add(program, context);
   }
-  for (const add of [addHosts, addSandboxes, addDrain, addUndrain, addLimits, addWorker, addGateway, addConfig]) {
+  for (const add of [
+    addHosts,
+    addSandboxes,
+    addDrain,
+    addUndrain,
+    addLimits,
+    addWorker,
+    addSupervise,
+    addGateway,
+    addConfig,
+  ]) {
     add(program, context);
   }
   return program;

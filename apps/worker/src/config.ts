@@ -43,6 +43,8 @@ export const workerConfigSchema = z.object({
   HOLDFAST_HEALTH_HOST: z.string().min(1).default("127.0.0.1"),
   /** 0 takes a free one. */
   HOLDFAST_HEALTH_PORT: whole.min(0).max(65_535).default(7071),
+  /** The same port of a supervisor, which may run beside a worker; 0 takes a free one. */
+  HOLDFAST_SUPERVISE_PORT: whole.min(0).max(65_535).default(7072),
   /** How long running tasks may go on after SIGTERM, in seconds; then they are handed back. */
   HOLDFAST_DRAIN_GRACE_SECONDS: z.coerce.number().min(0).max(86_400).default(30),
   HOLDFAST_LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),

@@ -1,7 +1,8 @@
 /** The names of everything this program measures; docs/metrics.md lists them. */
 import type { Counter, Gauge, Histogram, Metrics } from "@holdfast/chassis";
+import { type CareMetrics, createCareMetrics } from "./care-metrics.js";
 
-export interface WorkerMetrics {
+export interface WorkerMetrics extends CareMetrics {
   readonly tasks_total: Counter;
   readonly task_seconds: Histogram;
   readonly queue_wait_seconds: Histogram;
@@ -13,21 +14,13 @@ export interface WorkerMetrics {
   readonly abandoned_total: Counter;
   readonly admits_total: Counter;
   readonly parks_total: Counter;
-  readonly promotions_total: Counter;
   readonly fenced_calls_total: Counter;
   readonly slots: Gauge;
   readonly sandboxes: Gauge;
   readonly output_bytes_total: Counter;
   readonly output_dropped_bytes_total: Counter;
   readonly lease_left_seconds: Gauge;
-  readonly engine_healthy: Gauge;
-  readonly sweep_removed_total: Counter;
-  readonly sweep_stuck: Gauge;
   readonly strange_sandboxes: Gauge;
-  readonly boots_buried_total: Counter;
-  readonly dead_boots_holding: Gauge;
-  readonly tasks_recovered_total: Counter;
-  readonly reservations_freed_total: Counter;
   readonly boots_total: Counter;
   readonly consumer_rebuilds_total: Counter;
 }
@@ -45,6 +38,7 @@ export function createWorkerMetrics(metrics: Metrics): WorkerMetrics {
   const histogram = (name: string, help: string, buckets: readonly number[]): Histogram =>
     metrics.histogram({ name: `holdfast_${name}`, help, buckets });
   return {
+    ...createCareMetrics(metrics),
     tasks_total: counter("tasks_total", "Tasks settled by this worker.", "status", "fault"),
     task_seconds: histogram("task_seconds", "From grant to settle of one attempt.", LONG),
     queue_wait_seconds: histogram("queue_wait_seconds", "From accept to grant.", LONG),
@@ -56,21 +50,13 @@ export function createWorkerMetrics(metrics: Metrics): WorkerMetrics {
     abandoned_total: counter("abandoned_total", "Runs ended unsettled."),
     admits_total: counter("admits_total", "Answers of admit.", "answer"),
     parks_total: counter("parks_total", "Deliveries that admit parked for want of room.", "scope"),
-    promotions_total: counter("promotions_total", "Waiters and followers that this worker woke.", "woken_by"),
     fenced_calls_total: counter("fenced_calls_total", "Calls that the ledger refused for good.", "call"),
     slots: gauge("slots", "Slots of this worker by state.", "state"),
     sandboxes: gauge("sandboxes", "Sandboxes of this worker by state.", "state"),
     output_bytes_total: counter("output_bytes_total", "Output taken from commands.", "stream"),
     output_dropped_bytes_total: counter("output_dropped_bytes_total", "Output left out of the event streams."),
     lease_left_seconds: gauge("lease_left_seconds", "What is left of the boot's lease on the worker's own clock."),
-    engine_healthy: gauge("engine_healthy", "1 while the engine answers its pings."),
-    sweep_removed_total: counter("sweep_removed_total", "Containers removed by the sweep."),
-    sweep_stuck: gauge("sweep_stuck", "Containers whose removal does not come to an end."),
     strange_sandboxes: gauge("strange_sandboxes", "Sandboxes alive on the engine that this worker does not hold."),
-    boots_buried_total: counter("boots_buried_total", "Boots that this worker declared dead."),
-    dead_boots_holding: gauge("dead_boots_holding", "Dead boots whose capacity is not free yet."),
-    tasks_recovered_total: counter("tasks_recovered_total", "Tasks taken from dead boots.", "became"),
-    reservations_freed_total: counter("reservations_freed_total", "Reservations of dead boots given back.", "right"),
     boots_total: counter("boots_total", "Boots this process went through.", "began_after"),
     consumer_rebuilds_total: counter("consumer_rebuilds_total", "Consumers rebuilt since they fetched nothing."),
   };

@@ -31,6 +31,12 @@ export async function identifyHost(connection: EngineConnection, fleetId: FleetI
     idempotent: true,
   });
   if (made.kind === "failed") return made;
+  return readHost(connection, fleetId);
+}
+
+/** The host's id as it is kept; fails as `not_found` where the engine never was a host of this fleet. */
+export async function readHost(connection: EngineConnection, fleetId: FleetId): Promise<EngineReply<HostId>> {
+  const name = hostVolumeName(fleetId);
   const kept = await readVolume(connection, name);
   if (kept.kind === "failed") return kept;
   const labels = reader(kept.value).texts("Labels");

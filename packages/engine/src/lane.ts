@@ -41,3 +41,11 @@ export function createLane(max: number, yields_after_ms?: number): Lane {
     },
   };
 }
+
+const REMOVALS_MAX = 3;
+/** Removals that hang must not hold up the others: they cost the engine nothing while they do. */
+const REMOVAL_YIELDS_MS = 15_000;
+
+export function removalLane(max: number = REMOVALS_MAX): Lane {
+  return createLane(max, REMOVAL_YIELDS_MS);
+}

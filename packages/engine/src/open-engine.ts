@@ -10,16 +10,13 @@ import type { EngineReply } from "./engine-failure.js";
 import type { EngineHost } from "./engine-host.js";
 import { identifyHost } from "./host-identity.js";
 import { checkByRun, type KnownImage, lookUpImage } from "./image-check.js";
-import { createLane } from "./lane.js";
+import { createLane, removalLane } from "./lane.js";
 import { engineOf, sandboxFactory } from "./opened-engine.js";
 import { readOwnNamespaces } from "./posture.js";
 import { readSeccompProfile } from "./seccomp-profile.js";
 
 /** Engines make the most containers a second with two to four under way. */
 const CREATIONS_MAX = 3;
-const REMOVALS_MAX = 3;
-/** Removals that hang must not hold up the others: they cost the engine nothing while they do. */
-const REMOVAL_YIELDS_MS = 15_000;
 
 /** Outcomes of checks in this process: an image's content and the agent decide, so nothing makes one stale. */
 const checked = new Map<string, Promise<string | null>>();
@@ -44,7 +41,7 @@ async function connect(options: EngineOptions, closing: AbortSignal): Promise<En
     own_namespaces: readOwnNamespaces(),
     open_link: openGuestLink,
     creations: createLane(options.creations_max ?? CREATIONS_MAX),
-    removals: createLane(options.removals_max ?? REMOVALS_MAX, REMOVAL_YIELDS_MS),
+    removals: removalLane(options.removals_max),
     in_hand: new Set(),
     closing,
     notice: (notice) => options.onNotice?.(notice),

@@ -23,7 +23,8 @@ export type SweepDecision =
   | { readonly kind: "remove"; readonly why: SweepReason };
 
 export interface SweepView extends SweepFacts {
-  readonly boot_id: BootId;
+  /** The sweeper's own; null where it makes nothing itself. */
+  readonly boot_id: BootId | null;
   /** Names of containers the engine itself is making, using or removing. */
   readonly in_hand: ReadonlySet<string>;
   /** The engine's own clock, milliseconds. */

@@ -1,5 +1,6 @@
 /** One pass over the engine's containers of this fleet and host, in every state, after sweep-decision.ts. */
 import { deadline } from "@holdfast/chassis";
+import type { BootId } from "@holdfast/contract";
 import { type ListedContainer, listContainers } from "./container-calls.js";
 import { LABELS } from "./container-name.js";
 import { endContainer, removeAtRest } from "./container-removal.js";
@@ -32,7 +33,12 @@ export interface Sweeper {
   list(): Promise<FoundSandbox[]>;
 }
 
-export function createSweeper(host: EngineHost): Sweeper {
+/** What a sweep stands on; `boot_id` is null where the sweeper makes no containers itself. */
+export interface SweptHost extends Pick<EngineHost, "connection" | "fleet_id" | "removals" | "in_hand" | "notice"> {
+  readonly boot_id: BootId | null;
+}
+
+export function createSweeper(host: SweptHost): Sweeper {
   const removingSince = new Map<string, number>();
   const underWay = new Map<string, Promise<boolean>>();
   const fleet = `${LABELS.fleet}=${host.fleet_id}`;

@@ -2,49 +2,49 @@
 import { type Duty, deadline } from "@holdfast/chassis";
 import { type BootId, TIMES } from "@holdfast/contract";
 import { type BootSight, LOST_TAIL_MS } from "@holdfast/ledger";
-import type { BootState } from "../boot/boot-state.js";
 import { type Buriable, createObservation } from "../recovery/observation.js";
 import { passOn } from "../run/task-run.js";
+import type { Care } from "./care.js";
 
 /** A DEAD is looked at as soon as it is old enough to act on, not at the next pass. */
 const JUST_AFTER_MS = 20;
 
-export function bootWatchDuty(boot: BootState): Duty {
-  const observation = createObservation(boot.boot_id);
+export function bootWatchDuty(care: Care): Duty {
+  const observation = createObservation(care.boot_id);
   let asked: Promise<readonly BootSight[]> | null = null;
   let forGood: ReadonlySet<BootId> = new Set();
 
   /** Null where no answer came in time; the question is then waited for and not put again. */
   async function ask(): Promise<readonly BootSight[] | null> {
-    asked ??= boot.ledger.boots.look().finally(() => {
+    asked ??= care.ledger.boots.look().finally(() => {
       asked = null;
     });
     return deadline<readonly BootSight[] | null>(asked, TIMES.beat_ms, () => null).catch((error: unknown) => {
-      boot.logger.warn("look_failed", { error });
+      care.logger.warn("look_failed", { error });
       return null;
     });
   }
 
   async function bury({ boot_id, counter }: Buriable): Promise<number> {
-    const reply = await boot.ledger.boots.bury(boot_id, counter);
+    const reply = await care.ledger.boots.bury(boot_id, counter);
     if (reply.kind === "alive" || reply.kind === "unknown") return 0;
-    await passOn(boot, reply.promotions);
+    await passOn(care, reply.promotions);
     if (reply.kind === "already") return 0;
-    boot.logger.warn("boot_buried", { dead_boot_id: boot_id });
-    boot.metrics.boots_buried_total.add(1);
+    care.logger.warn("boot_buried", { dead_boot_id: boot_id });
+    care.metrics.boots_buried_total.add(1);
     return 1;
   }
 
   function wakeOthers(sights: readonly BootSight[]): void {
     for (const { dead_ms } of sights) {
       if (dead_ms === null || dead_ms >= LOST_TAIL_MS) continue;
-      setTimeout(() => boot.pokeBootWatch(), LOST_TAIL_MS - dead_ms + JUST_AFTER_MS).unref();
+      setTimeout(() => care.pokeBootWatch(), LOST_TAIL_MS - dead_ms + JUST_AFTER_MS).unref();
     }
     const before = forGood;
-    forGood = boot.sights.deadForGood();
+    forGood = care.sights.deadForGood();
     if ([...forGood].every((boot_id) => before.has(boot_id))) return;
-    boot.pokeSweep();
-    boot.pokeRecovery();
+    care.pokeSweep();
+    care.pokeRecovery();
   }
 
   return {
@@ -53,14 +53,14 @@ export function bootWatchDuty(boot: BootState): Duty {
     back_off_periods_max: 1,
     runOnce: async () => {
       const isFirst = asked === null;
-      const sent_at_ms = boot.lease.now();
-      const sights = boot.lease.mayAct() && isFirst ? await ask() : null;
+      const sent_at_ms = care.lease.now();
+      const sights = care.lease.mayAct() && isFirst ? await ask() : null;
       if (sights === null) {
         observation.broken();
         return { unanswered: 1 };
       }
-      const look = { sent_at_ms, answered_at_ms: boot.lease.now(), sights };
-      boot.sights.take(look);
+      const look = { sent_at_ms, answered_at_ms: care.lease.now(), sights };
+      care.sights.take(look);
       wakeOthers(sights);
       let buried = 0;
       for (const buriable of observation.looked(look)) buried += await bury(buriable);

@@ -5,10 +5,10 @@
 import type { Duty } from "@holdfast/chassis";
 import { type BootId, type SandboxId, TIMES } from "@holdfast/contract";
 import type { Delivery, FreeRight, Promotion } from "@holdfast/ledger";
-import type { BootState } from "../boot/boot-state.js";
 import type { DeadBoot } from "../recovery/boot-sights.js";
 import { type RecoverySteps, stepsFor } from "../recovery/recovery-steps.js";
 import { passOn } from "../run/task-run.js";
+import type { Care } from "./care.js";
 import { sweepOnce } from "./sweep.js";
 
 const BATCH_MAX = 100;
@@ -28,12 +28,12 @@ interface Attended {
 }
 
 /** Ends what they left in the engine, and asks it what is left after that. Empty where the engine cannot be asked. */
-async function proveGone(boot: BootState, dead: readonly BootId[]): Promise<Map<BootId, Proof>> {
+async function proveGone(care: Care, dead: readonly BootId[]): Promise<Map<BootId, Proof>> {
   if (dead.length === 0) return new Map();
-  const reserved = await boot.ledger.hosts.sandboxes();
+  const reserved = await care.ledger.hosts.sandboxes();
   try {
-    await sweepOnce(boot);
-    const found = await boot.engine.list();
+    await sweepOnce(care);
+    const found = await care.engine.list();
     const proofs = dead.map((boot_id): [BootId, Proof] => {
       const left = found.filter((sandbox) => sandbox.boot_id === boot_id);
       const ids = new Set(left.map(({ sandbox_id }) => sandbox_id));
@@ -43,21 +43,21 @@ async function proveGone(boot: BootState, dead: readonly BootId[]): Promise<Map<
     });
     return new Map(proofs);
   } catch (error) {
-    boot.logger.warn("death_not_proven", { error });
+    care.logger.warn("death_not_proven", { error });
     return new Map();
   }
 }
 
-async function send(boot: BootState, deliveries: readonly Delivery[], promotions: readonly Promotion[]): Promise<void> {
-  for (const delivery of deliveries) await passOn(boot, [], delivery);
-  await passOn(boot, promotions);
+async function send(care: Care, deliveries: readonly Delivery[], promotions: readonly Promotion[]): Promise<void> {
+  for (const delivery of deliveries) await passOn(care, [], delivery);
+  await passOn(care, promotions);
 }
 
-async function recoverTasks(boot: BootState, dead_boot_id: BootId) {
+async function recoverTasks(care: Care, dead_boot_id: BootId) {
   const [deliveries, promotions]: [Delivery[], Promotion[]] = [[], []];
   let settled = 0;
   for (let left = 1, moved = 1; left > 0 && moved > 0; ) {
-    const reply = await boot.ledger.boots.recover(dead_boot_id, BATCH_MAX);
+    const reply = await care.ledger.boots.recover(dead_boot_id, BATCH_MAX);
     deliveries.push(...reply.requeued);
     promotions.push(...reply.promotions);
     settled += reply.settled.length;
@@ -65,19 +65,19 @@ async function recoverTasks(boot: BootState, dead_boot_id: BootId) {
     moved = reply.requeued.length + reply.settled.length;
   }
   if (deliveries.length + settled > 0) {
-    boot.logger.warn("tasks_recovered", { dead_boot_id, requeued: deliveries.length, settled });
-    boot.metrics.tasks_recovered_total.add(deliveries.length, { became: "requeued" });
-    boot.metrics.tasks_recovered_total.add(settled, { became: "settled" });
+    care.logger.warn("tasks_recovered", { dead_boot_id, requeued: deliveries.length, settled });
+    care.metrics.tasks_recovered_total.add(deliveries.length, { became: "requeued" });
+    care.metrics.tasks_recovered_total.add(settled, { became: "settled" });
   }
   return { deliveries, promotions };
 }
 
-async function freeCapacity(boot: BootState, dead: DeadBoot, right: FreeRight): Promise<readonly Promotion[]> {
-  const { promotions, left } = await boot.ledger.boots.free(dead.boot_id, right);
+async function freeCapacity(care: Care, dead: DeadBoot, right: FreeRight): Promise<readonly Promotion[]> {
+  const { promotions, left } = await care.ledger.boots.free(dead.boot_id, right);
   const freed = Math.max(0, dead.reservations - left);
   if (freed > 0) {
-    boot.logger.warn("capacity_freed", { dead_boot_id: dead.boot_id, right: right.kind, freed, left });
-    boot.metrics.reservations_freed_total.add(freed, { right: right.kind });
+    care.logger.warn("capacity_freed", { dead_boot_id: dead.boot_id, right: right.kind, freed, left });
+    care.metrics.reservations_freed_total.add(freed, { right: right.kind });
   }
   return promotions;
 }
@@ -89,31 +89,31 @@ function rightOf({ free }: RecoverySteps, proof: Proof | undefined): FreeRight |
   return free === "proof" && sandbox_ids.length > 0 ? { kind: "proof", sandbox_ids } : null;
 }
 
-async function tidyUp(boot: BootState, dead_boot_id: BootId): Promise<void> {
+async function tidyUp(care: Care, dead_boot_id: BootId): Promise<void> {
   for (let sent = BATCH_MAX; sent === BATCH_MAX; ) {
-    const deliveries = await boot.ledger.boots.reroute(dead_boot_id, BATCH_MAX);
+    const deliveries = await care.ledger.boots.reroute(dead_boot_id, BATCH_MAX);
     sent = deliveries.length;
-    if (sent > 0) boot.logger.warn("tasks_rerouted", { dead_boot_id, sent });
-    await send(boot, deliveries, []);
+    if (sent > 0) care.logger.warn("tasks_rerouted", { dead_boot_id, sent });
+    await send(care, deliveries, []);
   }
-  await boot.queue.removeBootQueue(dead_boot_id);
+  await care.queue.removeBootQueue(dead_boot_id);
 }
 
-async function attend(boot: BootState, { dead, steps }: Attended, proof: Proof | undefined): Promise<void> {
+async function attend(care: Care, { dead, steps }: Attended, proof: Proof | undefined): Promise<void> {
   const mayRecover = steps.recover === "at_once" || (steps.recover === "when_quiet" && proof?.quiet === true);
-  const recovered = mayRecover ? await recoverTasks(boot, dead.boot_id) : { deliveries: [], promotions: [] };
+  const recovered = mayRecover ? await recoverTasks(care, dead.boot_id) : { deliveries: [], promotions: [] };
   const right = rightOf(steps, proof);
-  const freed = right === null ? [] : await freeCapacity(boot, dead, right);
-  await send(boot, recovered.deliveries, [...recovered.promotions, ...freed]);
-  if (steps.tidy) await tidyUp(boot, dead.boot_id);
+  const freed = right === null ? [] : await freeCapacity(care, dead, right);
+  await send(care, recovered.deliveries, [...recovered.promotions, ...freed]);
+  if (steps.tidy) await tidyUp(care, dead.boot_id);
 }
 
-export function recoveryDuty(boot: BootState): Duty {
+export function recoveryDuty(care: Care): Duty {
   let tidied = new Map<BootId, number>();
 
   function attended(now_ms: number): Attended[] {
-    const { host_id, engine_healthy } = boot;
-    return boot.sights.dead(now_ms).map((dead) => {
+    const { host_id, engine_healthy } = care;
+    return care.sights.dead(now_ms).map((dead) => {
       const at_ms = tidied.get(dead.boot_id);
       const tidied_ms = at_ms === undefined ? null : now_ms - at_ms;
       return { dead, steps: stepsFor(dead, { host_id, engine_healthy, tidied_ms }) };
@@ -125,15 +125,15 @@ export function recoveryDuty(boot: BootState): Duty {
     every_ms: TIMES.recovery_ms,
     back_off_periods_max: 2,
     runOnce: async () => {
-      const now_ms = boot.lease.now();
+      const now_ms = care.lease.now();
       const all = attended(now_ms);
       const holding = all.filter(({ dead }) => dead.reservations > 0).length;
-      boot.metrics.dead_boots_holding.set(holding);
-      if (!boot.lease.mayAct()) return {};
+      care.metrics.dead_boots_holding.set(holding);
+      if (!care.lease.mayAct()) return {};
       const toProve = all.filter(({ steps }) => steps.prove).map(({ dead }) => dead.boot_id);
-      const proofs = await proveGone(boot, toProve);
+      const proofs = await proveGone(care, toProve);
       for (const each of all) {
-        await attend(boot, each, proofs.get(each.dead.boot_id));
+        await attend(care, each, proofs.get(each.dead.boot_id));
         if (each.steps.tidy) tidied.set(each.dead.boot_id, now_ms);
       }
       const ids = new Set(all.map(({ dead }) => dead.boot_id));

@@ -33,7 +33,7 @@ interface Standing {
   readonly since_ms: number;
 }
 
-export function createObservation(own_boot_id: BootId, lease_ms: number = TIMES.boot_lease_ms): Observation {
+export function createObservation(own_boot_id: BootId | null, lease_ms: number = TIMES.boot_lease_ms): Observation {
   let standing = new Map<BootId, Standing>();
   let answered_last_ms = Number.NEGATIVE_INFINITY;
 

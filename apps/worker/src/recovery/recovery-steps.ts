@@ -15,7 +15,8 @@ export interface RecoverySteps {
 }
 
 export interface RecoveryView {
-  readonly host_id: HostId;
+  /** Null where no engine is served here. */
+  readonly host_id: HostId | null;
   readonly engine_healthy: boolean;
   /** Since this worker last tidied up after the boot; null where it never did. */
   readonly tidied_ms: number | null;

@@ -7,6 +7,7 @@ import type { AppendBody, Outcome } from "@holdfast/contract";
 import type { Sandbox } from "@holdfast/engine";
 import type { Delivery, Promotion } from "@holdfast/ledger";
 import type { TaskQueue } from "@holdfast/queue";
+import type { CareMetrics } from "../care-metrics.js";
 import { emptyOutput } from "../output/empty-output.js";
 import type { Attempt, AttemptDeps } from "./attempt.js";
 import { type CommandEnd, runCommand } from "./command.js";
@@ -37,7 +38,7 @@ export interface TaskRun {
 
 /** Wakes jobs and sends deliveries; what is lost here is found again by the duties. */
 export async function passOn(
-  deps: Pick<TaskRunDeps, "queue" | "logger" | "metrics">,
+  deps: Pick<TaskRunDeps, "queue" | "logger"> & { readonly metrics: Pick<CareMetrics, "promotions_total"> },
   promotions: readonly Promotion[],
   delivery: Delivery | null = null,
 ): Promise<void> {
