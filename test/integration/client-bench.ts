@@ -91,7 +91,7 @@ function hostOver(ledger: Ledger, queue: TaskQueue, { boot_id, host_id }: Boot):
   async function grant(name: TaskName, delivery = 1): Promise<Grant> {
     const reply = await admit(name, delivery);
     if (reply.kind !== "granted") throw new Error(`not granted: ${JSON.stringify(reply)}`);
-    await ledger.tasks.activate(reply.grant);
+    await ledger.tasks.activate(reply.grant, reply.grant.sandbox_id);
     return reply.grant;
   }
 
@@ -107,7 +107,7 @@ function hostOver(ledger: Ledger, queue: TaskQueue, { boot_id, host_id }: Boot):
     const reply = await admit(envelope.name, envelope.delivery);
     switch (reply.kind) {
       case "granted": {
-        await ledger.tasks.activate(reply.grant);
+        await ledger.tasks.activate(reply.grant, reply.grant.sandbox_id);
         await settle(reply.grant, await run(reply.grant));
         const outcome = await ledger.tasks.outcome(envelope.name);
         return outcome ? { kind: "complete", outcome } : { kind: "stale" };

@@ -48,7 +48,7 @@ describe("a stale holder (AT-G2, L2, G1)", () => {
 
     for (const stranger of strangers) {
       const replies = [
-        await bench.ledger.tasks.activate(stranger),
+        await bench.ledger.tasks.activate(stranger, stranger.sandbox_id),
         await bench.ledger.tasks.append(stranger, held.sequence + 2, [logOf("not mine")]),
         await bench.ledger.tasks.settle(stranger, outcomeFor(stranger)),
         await bench.ledger.tasks.requeue(stranger, "test", true),

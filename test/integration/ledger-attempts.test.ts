@@ -39,7 +39,7 @@ describe("requeue", () => {
     let delivery = await f.accept({ attempts_max: 2 });
     for (const last of [false, true]) {
       const grant = await f.granted(worker, delivery);
-      await f.ledger.tasks.activate(grant);
+      await f.ledger.tasks.activate(grant, grant.sandbox_id);
       const reply = await f.ledger.tasks.requeue(grant, "sandbox_lost", true);
       await f.ledger.tasks.release(grant);
       expect(reply.kind).toBe(last ? "settled" : "requeued");

@@ -50,7 +50,9 @@ async function doBeat(model: Model, f: LedgerFixture, boot: ModelBoot, options: 
   const reply = await f.ledger.boots.beat({
     ...{ ...boot.worker, counter, held, engine_healthy: options.healthy },
     fence_seen: heard === undefined ? null : (`${heard}` as Fence),
-    ...(strange_sandboxes === undefined ? {} : { strange_sandboxes }),
+    ...(strange_sandboxes === undefined
+      ? {}
+      : { strange_sandboxes: strange_sandboxes.map((sandbox_id) => ({ sandbox_id, pool_of: null })) }),
   });
   if (heard !== undefined && heard > model.fence) model.fence = heard;
   model.grantsOpen();
@@ -92,6 +94,7 @@ export async function doLook(model: Model, f: LedgerFixture): Promise<void> {
     ...{ ...boot.worker, state: boot.state, counter: boot.counter, lease_ended: !model.leaseStands(boot) },
     dead_ms: boot.state === "DEAD" ? model.ageOfDeath(boot) : null,
     reservations: model.grants.filter((held) => held.open && held.boot === boot).length,
+    holds_slice: false,
   }));
   const byId = (left: { boot_id: string }, right: { boot_id: string }) => (left.boot_id < right.boot_id ? -1 : 1);
   expect(sights).toEqual(expected.toSorted(byId));
@@ -166,7 +169,8 @@ export function recover(at: number, limit: number, after_ms: number): Move {
 export async function doFree(model: Model, f: LedgerFixture, boot: ModelBoot, proven: readonly SandboxId[] | null) {
   const open = model.grants.filter((held) => held.open && held.boot === boot);
   const runs = ({ task, ...held }: ModelGrant) => task.status === "RUNNING" && task.current?.grant === held.grant;
-  const right = proven === null ? ({ kind: "bound" } as const) : ({ kind: "proof", sandbox_ids: proven } as const);
+  const right =
+    proven === null ? ({ kind: "bound" } as const) : ({ kind: "proof", sandbox_ids: proven, all_gone: false } as const);
   const may = model.deadForGood(boot);
   const freed = open.filter(
     (held) => may && !runs(held) && (proven === null || proven.includes(held.grant.sandbox_id)),

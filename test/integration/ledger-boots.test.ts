@@ -28,7 +28,7 @@ describe("lease", () => {
     await f.advance(1);
     const before = await f.digest();
     expect(await f.ledger.tasks.append(grant, 3, [progress])).toEqual({ kind: "fenced" });
-    expect(await f.ledger.tasks.activate(grant)).toEqual({ kind: "fenced" });
+    expect(await f.ledger.tasks.activate(grant, grant.sandbox_id)).toEqual({ kind: "fenced" });
     expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toEqual({ kind: "fenced" });
     expect(await f.ledger.tasks.requeue(grant, "drain", false)).toEqual({ kind: "fenced" });
     expect(await f.admit(worker, more)).toEqual({ kind: "fenced" });
@@ -216,7 +216,7 @@ describe("fleet", () => {
     const lost = f.another({ prefix: `${f.ledger.prefix}_l` });
     const wanted = drawFleetId();
 
-    expect(await born.fleet(wanted, true)).toEqual({ fleet_id: wanted, schema: 2, grants_open_in_ms: 0 });
+    expect(await born.fleet(wanted, true)).toEqual({ fleet_id: wanted, schema: 3, grants_open_in_ms: 0 });
     expect(await born.fleet(drawFleetId())).toMatchObject({ fleet_id: wanted, grants_open_in_ms: 0 });
     expect(await lost.fleet(wanted)).toMatchObject({ fleet_id: wanted, grants_open_in_ms: LEASE_MS });
   });

@@ -125,7 +125,7 @@ describe("recover", () => {
       ...{ requeued: [], settled: [], promotions: [], left: 0 },
     });
     for (const old of [grant, pending]) {
-      expect(await f.ledger.tasks.activate(old)).toEqual({ kind: "fenced" });
+      expect(await f.ledger.tasks.activate(old, old.sandbox_id)).toEqual({ kind: "fenced" });
       expect(await f.ledger.tasks.append(old, 2, [progress])).toEqual({ kind: "fenced" });
       expect(await f.ledger.tasks.settle(old, outcomeOf(old))).toEqual({ kind: "fenced" });
       expect(await f.ledger.tasks.requeue(old, "drain", false)).toEqual({ kind: "fenced" });

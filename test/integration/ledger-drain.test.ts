@@ -44,7 +44,7 @@ describe("a host that is drained", () => {
     await drain(worker);
 
     expect(await f.ledger.tasks.admit(call)).toEqual(first);
-    expect(await f.ledger.tasks.activate(first.grant)).toMatchObject({ kind: "active" });
+    expect(await f.ledger.tasks.activate(first.grant, first.grant.sandbox_id)).toMatchObject({ kind: "active" });
     await f.finish(first.grant);
   });
 

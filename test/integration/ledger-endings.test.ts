@@ -71,7 +71,7 @@ describe("cancel", () => {
     const grant = await f.granted(worker, await f.accept());
     await f.ledger.tasks.cancel(grant);
 
-    expect(await f.ledger.tasks.activate(grant)).toEqual({ kind: "cancelled" });
+    expect(await f.ledger.tasks.activate(grant, grant.sandbox_id)).toEqual({ kind: "cancelled" });
     const reply = await f.ledger.tasks.requeue(grant, "cancelled", false);
     expect(reply).toMatchObject({ kind: "settled", outcome: { status: "CANCELLED", ran: false, attempt: 1 } });
     await f.ledger.tasks.release(grant);

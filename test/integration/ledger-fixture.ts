@@ -165,7 +165,7 @@ export async function openFixture(options: Partial<LedgerOptions> = {}): Promise
     },
     running: async (worker, more) => {
       const grant = await fixture.granted(worker, await fixture.accept(more));
-      expect(await ledger.tasks.activate(grant)).toMatchObject({ kind: "active" });
+      expect(await ledger.tasks.activate(grant, grant.sandbox_id)).toMatchObject({ kind: "active" });
       return grant;
     },
     ...endsOf(ledger, (ms) => fixture.advance(ms)),

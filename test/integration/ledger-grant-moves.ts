@@ -25,7 +25,7 @@ export const activate = (at: number): Move =>
   byGrant("activate", at, async (model, f, held) => {
     const { task } = held;
     const expected = !model.holds(held) ? "fenced" : held.active ? "active" : task.cancelled ? "cancelled" : "active";
-    const reply = await f.ledger.tasks.activate(held.grant);
+    const reply = await f.ledger.tasks.activate(held.grant, held.grant.sandbox_id);
     expect(reply.kind).toBe(expected);
     if (expected === "active" && !held.active) {
       task.sequence += 1;
@@ -96,7 +96,7 @@ export const wrong = (at: number, field: "boot_id" | "owner_token" | "generation
     const grant: Grant = { ...held.grant, [field]: other.grant[field] };
     const before = await f.digest();
     const log = { kind: "task_progress", progress: {} } as const;
-    expect(await f.ledger.tasks.activate(grant)).toEqual({ kind: "fenced" });
+    expect(await f.ledger.tasks.activate(grant, grant.sandbox_id)).toEqual({ kind: "fenced" });
     expect(await f.ledger.tasks.append(grant, held.task.sequence, [log])).toEqual({ kind: "fenced" });
     expect(await f.ledger.tasks.settle(grant, outcomeOf(held.grant))).toEqual({ kind: "fenced" });
     expect(await f.ledger.tasks.requeue(grant, "drain", true)).toEqual({ kind: "fenced" });

@@ -55,7 +55,7 @@ async function forget(model: Model, f: LedgerFixture, grant: Grant): Promise<voi
   seen("forgotten grant");
   model.world.strays.push(grant);
   const before = await f.digest();
-  expect(await f.ledger.tasks.activate(grant)).toEqual({ kind: "fenced" });
+  expect(await f.ledger.tasks.activate(grant, grant.sandbox_id)).toEqual({ kind: "fenced" });
   expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toEqual({ kind: "fenced" });
   expect(await f.ledger.tasks.requeue(grant, "drain", true)).toEqual({ kind: "fenced" });
   expect(await f.digest()).toBe(before);

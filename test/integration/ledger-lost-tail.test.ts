@@ -15,7 +15,8 @@ useFreshLedger(async (fixture) => {
 
 async function beat(of: Worker, strange_sandboxes?: readonly SandboxId[], fence_seen: Fence | null = null) {
   counter += 1;
-  const looked = strange_sandboxes === undefined ? {} : { strange_sandboxes };
+  const seen = strange_sandboxes?.map((sandbox_id) => ({ sandbox_id, pool_of: null }));
+  const looked = seen === undefined ? {} : { strange_sandboxes: seen };
   return f.ledger.boots.beat({ ...of, counter, held: [], fence_seen, engine_healthy: true, ...looked });
 }
 

@@ -46,10 +46,10 @@ describe("a call that is sent again", () => {
 
   it("activate, also once the task was flagged in between (V1)", async () => {
     const grant = await f.granted(worker, await f.accept());
-    const [first, second] = await twice(() => f.ledger.tasks.activate(grant));
+    const [first, second] = await twice(() => f.ledger.tasks.activate(grant, grant.sandbox_id));
     await f.ledger.tasks.cancel(grant);
 
-    expect([first, second, await f.ledger.tasks.activate(grant)]).toEqual(
+    expect([first, second, await f.ledger.tasks.activate(grant, grant.sandbox_id)]).toEqual(
       Array.from({ length: 3 }, () => ({ kind: "active", sequence: 2 })),
     );
   });
@@ -152,10 +152,10 @@ describe("a delayed copy of an old call", () => {
     if (back.kind !== "requeued") throw new Error(back.kind);
     await f.ledger.tasks.release(old);
     const current = await f.granted(worker, back.delivery);
-    await f.ledger.tasks.activate(current);
+    await f.ledger.tasks.activate(current, current.sandbox_id);
     const before = await f.digest();
 
-    expect(await f.ledger.tasks.activate(old)).toEqual({ kind: "fenced" });
+    expect(await f.ledger.tasks.activate(old, old.sandbox_id)).toEqual({ kind: "fenced" });
     expect(await f.ledger.tasks.append(old, 4, [log])).toEqual({ kind: "fenced" });
     expect(await f.ledger.tasks.settle(old, outcomeOf(old))).toEqual({ kind: "fenced" });
     expect(await f.ledger.tasks.requeue(old, "drain", true)).toEqual({ kind: "fenced" });
@@ -182,7 +182,7 @@ describe("a wrong holder", () => {
 
     async function expectRefused(): Promise<void> {
       const before = await f.digest();
-      expect(await f.ledger.tasks.activate(other)).toEqual({ kind: "fenced" });
+      expect(await f.ledger.tasks.activate(other, other.sandbox_id)).toEqual({ kind: "fenced" });
       expect(await f.ledger.tasks.append(other, 2, [log])).toEqual({ kind: "fenced" });
       expect(await f.ledger.tasks.settle(other, outcomeOf(grant))).toEqual({ kind: "fenced" });
       expect(await f.ledger.tasks.requeue(other, "drain", true)).toEqual({ kind: "fenced" });

@@ -21,7 +21,7 @@ describe("the phase of a task", () => {
 
     const grant = await f.granted(worker, delivery);
     expect(await b.view(delivery)).toMatchObject({ phase: "creating", waiting: null, host_id: worker.host_id });
-    await f.ledger.tasks.activate(grant);
+    await f.ledger.tasks.activate(grant, grant.sandbox_id);
     expect(await b.view(delivery)).toMatchObject({ phase: "running", cleanup_pending: false });
     expect(await f.ledger.tasks.requeue(grant, "drain", false)).toMatchObject({ kind: "requeued" });
     const again = await b.view(delivery);

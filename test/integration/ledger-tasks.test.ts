@@ -126,7 +126,7 @@ describe("admit, activate, settle, release", () => {
     const { grant } = reply;
     expect(reply.request.command).toEqual(["echo", "hi"]);
     expect(grant).toMatchObject({ attempt: 1, generation: 1, delivery: 1, sequence: 1, ...worker });
-    expect(await f.ledger.tasks.activate(grant)).toEqual({ kind: "active", sequence: 2 });
+    expect(await f.ledger.tasks.activate(grant, grant.sandbox_id)).toEqual({ kind: "active", sequence: 2 });
     expect(await f.ledger.tasks.view(delivery)).toMatchObject({ status: "RUNNING", host_id: worker.host_id });
     const outcome = outcomeOf(grant, {
       stdout: { text: "hi\n", encoding: "utf8", truncated: false, total_bytes: 3, sha256: "00" },

@@ -15,7 +15,7 @@ export function readGauges(registry: Metrics, metrics: WorkerMetrics, current: (
     metrics.slots.set(gate.others, { state: "others" });
     metrics.slots.set(gate.isOpen ? Math.max(0, gate.slots - all.length - gate.others) : 0, { state: "free" });
     metrics.lease_left_seconds.set(lease.leftMs() / 1_000);
-    metrics.strange_sandboxes.set(strange?.sandbox_ids.length ?? 0);
+    metrics.strange_sandboxes.set(strange?.sandboxes.length ?? 0);
     metrics.engine_healthy.set(engine_healthy ? 1 : 0);
   });
 }

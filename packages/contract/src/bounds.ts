@@ -25,6 +25,8 @@ export const BOUNDS = {
   /** All events of one task. */
   stream_bytes_max: 8 * MIB,
   summary_characters_max: 300,
+  /** What a boot may say of its pool, as JSON. */
+  pool_report_bytes_max: 8 * KIB,
 } as const;
 
 /** Below these no sandbox starts: the request is refused with RESOURCES_TOO_SMALL before anything runs. */

@@ -1,6 +1,15 @@
 /** Views of tasks, hosts, boots and sandboxes, as status commands and pages show them. */
 import { z } from "zod";
-import { bootIdSchema, fleetIdSchema, hostIdSchema, sandboxIdSchema, taskIdSchema, workspaceIdSchema } from "./ids.js";
+import {
+  type BootId,
+  bootIdSchema,
+  fleetIdSchema,
+  hostIdSchema,
+  type SandboxId,
+  sandboxIdSchema,
+  taskIdSchema,
+  workspaceIdSchema,
+} from "./ids.js";
 import { outcomeSchema, taskStatusSchema } from "./outcome.js";
 import { amountSchema, LIMIT_KEYS } from "./resources.js";
 import { SCOPE_KINDS, TASK_PHASES, waitDetailsSchema, waitReasonSchema } from "./waiting.js";
@@ -41,11 +50,38 @@ export type TaskView = z.infer<typeof taskViewSchema>;
 export const imageOfferSchema = z.object({ image: z.string(), digest: z.string() });
 export type ImageOffer = z.infer<typeof imageOfferSchema>;
 
+/** What a boot's pool reserves of its host for sandboxes that wait: these run nothing, so neither slots nor cpu. */
+export const sliceSchema = z.object({ memory_mb: z.int().nonnegative(), pids: z.int().nonnegative() });
+export type Slice = z.infer<typeof sliceSchema>;
+
+/** One kind of warm sandbox that a boot keeps, as it said last: shown, never decided by. */
+export const poolKeyViewSchema = z.object({
+  image: z.string(),
+  image_digest: z.string(),
+  runtime: z.string(),
+  cpu: z.number(),
+  memory_mb: z.int(),
+  disk_mb: z.int(),
+  pids_limit: z.int(),
+  /** Asked for by an operator; others come by recent demand. */
+  pinned: z.boolean(),
+  /** How many members there should be, are ready, and are on their way. */
+  wanted: z.int(),
+  ready: z.int(),
+  filling: z.int(),
+  /** Tasks of this kind since the boot began, that found a member and that did not. */
+  hits: z.int(),
+  misses: z.int(),
+});
+export type PoolKeyView = z.infer<typeof poolKeyViewSchema>;
+
 export const hostViewSchema = z.object({
   host_id: hostIdSchema,
   limits: amountSchema,
-  /** Sum of pending, active and draining reservations. */
+  /** Sum of pending, active and draining reservations, and of the slices of its boots. */
   reserved: amountSchema,
+  /** The part of `reserved` that is slices. */
+  pool_reserved: sliceSchema,
   images: z.array(imageOfferSchema),
   runtimes: z.array(z.string()),
   /** False while its workers report the engine as sick. */
@@ -59,10 +95,19 @@ export const hostViewSchema = z.object({
       state: z.enum(["LIVE", "DRAINING", "DEAD"]),
       lease_left_ms: z.int(),
       held: z.int(),
+      slice: sliceSchema,
+      pool: z.array(poolKeyViewSchema),
     }),
   ),
 });
 export type HostView = z.infer<typeof hostViewSchema>;
+
+/** A sandbox that is alive on an engine and that the worker which saw it does not hold. */
+export interface StrangeSandbox {
+  readonly sandbox_id: SandboxId;
+  /** The boot that made it for its pool, and answers for it while it may act; null where a task's admit named it. */
+  readonly pool_of: BootId | null;
+}
 
 export const RESERVATION_STATES = ["pending", "active", "draining"] as const;
 export const sandboxViewSchema = z.object({
@@ -74,6 +119,11 @@ export const sandboxViewSchema = z.object({
   attempt: z.int(),
   state: z.enum(RESERVATION_STATES),
   amount: amountSchema,
+  /**
+   * The ledger was told that this sandbox serves, before the first user byte. Until then it is only a name: a warm one
+   * may have been taken in its place.
+   */
+  assigned: z.boolean(),
   /** True from settle until the container is proven gone. */
   cleanup_pending: z.boolean(),
 });

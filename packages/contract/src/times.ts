@@ -25,6 +25,7 @@ export const TIMES = {
   heartbeat_ms: 10_000,
   heartbeats_missed_max: 3,
   parked_sleep_ms: 30_000,
+  pool_yield_ms: 30_000,
   record_retention_ms: 24 * 3_600_000,
   output_retention_ms: 3_600_000,
   tombstone_retention_ms: 24 * 3_600_000,

@@ -9,6 +9,7 @@ import type {
   ImageOffer,
   Resources,
   SandboxId,
+  StrangeSandbox,
   TaskError,
   TreeReceipt,
 } from "@holdfast/contract";
@@ -106,8 +107,8 @@ export interface SweepCounts {
   readonly failed: number;
   /** Containers in `removing` for more than 60 s: capacity stays held and the host is degraded. */
   readonly stuck: number;
-  /** Sandboxes of tasks that are alive after the pass and that `held` does not name. */
-  readonly strange: readonly SandboxId[];
+  /** Sandboxes of tasks and pools that are alive after the pass and that `held` does not name. */
+  readonly strange: readonly StrangeSandbox[];
 }
 
 export interface FoundSandbox {

@@ -135,12 +135,14 @@ describe("decideSweep", () => {
 });
 
 describe("strangerIn", () => {
-  it("names what is alive, serves a task and is held by nobody here", () => {
+  it("names what is alive, serves callers and is held by nobody here, and whose pool made it", () => {
     const sandbox_id = drawSandboxId();
     const given = { boot_id: other, sandbox_id };
+    const stranger = { sandbox_id, pool_of: null };
 
-    expect(strangerIn(container(given), view())).toBe(sandbox_id);
-    expect(strangerIn(container({ ...given, state: "paused" }), view())).toBe(sandbox_id);
+    expect(strangerIn(container(given), view())).toEqual(stranger);
+    expect(strangerIn(container({ ...given, state: "paused" }), view())).toEqual(stranger);
+    expect(strangerIn(container({ ...given, purpose: "pool" }), view())).toEqual({ sandbox_id, pool_of: other });
     expect(strangerIn(container({ ...given, state: "exited" }), view())).toBeNull();
     expect(strangerIn(container({ ...given, purpose: "probe" }), view())).toBeNull();
     expect(strangerIn(container(given), view({ held: new Set([sandbox_id]) }))).toBeNull();

@@ -1,5 +1,5 @@
 /** Which containers a sweep removes: a pure decision, so that E2 can be read in one place. */
-import { type BootId, TIMES } from "@holdfast/contract";
+import { type BootId, type StrangeSandbox, TIMES } from "@holdfast/contract";
 import type { ListedContainer } from "./container-calls.js";
 import { type ContainerIdentity, identityOf } from "./container-name.js";
 import type { SweepFacts } from "./engine.js";
@@ -62,10 +62,11 @@ export function decideSweep(container: ListedContainer, view: SweepView): SweepD
 
 const SERVES_CALLERS: readonly ContainerIdentity["purpose"][] = ["task", "pool"];
 
-/** The sandbox of one that is alive, serves callers and is held by nobody here; else null. */
-export function strangerIn(container: ListedContainer, view: SweepView): ContainerIdentity["sandbox_id"] | null {
+/** One that is alive, serves callers and is held by nobody here; else null. */
+export function strangerIn(container: ListedContainer, view: SweepView): StrangeSandbox | null {
   const identity = identityOf(container.labels);
   if (identity === null || !isAlive(container) || view.in_hand.has(container.name)) return null;
   if (!SERVES_CALLERS.includes(identity.purpose) || view.held.has(identity.sandbox_id)) return null;
-  return identity.sandbox_id;
+  const { sandbox_id, boot_id, purpose } = identity;
+  return { sandbox_id, pool_of: purpose === "pool" ? boot_id : null };
 }

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- boot-beat: renews a boot's lease for all it holds and tells it what the ledger knows of that.
 -- ARGV: boot, counter, highest fence seen ('' for none), engine healthy (0 | 1),
---   count of strange sandboxes ('' where nobody looked), strange sandbox, ..., held token, ...
+--   count of strange sandboxes ('' where nobody looked), strange sandbox, boot whose pool made it or '', ...,
+--   held token, ...
 -- Replies: {ok, boot drains (0 | 1), host drains (0 | 1), cancelled tokens, unknown tokens, missing tokens}
 --   · {unknown} · {dead}
 -- Keeps: L1 L3 L4 C2 T3. Idempotent under re-send by the counter: a copy neither renews nor counts.
@@ -19,7 +20,7 @@ if not state then return { 'unknown' } end
 if state == 'DEAD' then return { 'dead' } end
 
 local fresh, missed = counter > tonumber(last), key.boot_missing(boot)
-local first_held = 6 + (tonumber(ARGV[5]) or 0)
+local first_held = 6 + 2 * (tonumber(ARGV[5]) or 0)
 local held, cancelled, unknown, missing = {}, {}, {}, {}
 for i = first_held, #ARGV do
   local token = ARGV[i]

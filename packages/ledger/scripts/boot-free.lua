@@ -1,15 +1,22 @@
 #!lua flags=allow-oom
--- boot-free: gives back what a DEAD boot held: after proof those of the sandboxes named, after the dead-man bound all.
--- What still runs must be recovered first.
--- ARGV: boot, proof | bound, sandbox, ...
--- Replies: {promotions, reservations left}
--- Keeps: C1 C2 L4. Idempotent under re-send: a spent token is not found again.
+-- boot-free: gives back what a DEAD boot held: after proof the reservations of the sandboxes named, and its pool slice
+-- where nothing at all of it is left; after the dead-man bound all. What still runs must be recovered first.
+-- ARGV: boot, some_gone | all_gone | bound, sandbox, ...
+-- Replies: {promotions, reservations left, slice freed (0 | 1)}
+-- Keeps: C1 C2 L4. Idempotent under re-send: a spent token is not found again, and no slice is left.
 --- @include "begin"
 --- @include "freeing"
-local boot, by_bound = ARGV[1], ARGV[2] == 'bound'
+local boot, right = ARGV[1], ARGV[2]
+local by_bound = right == 'bound'
 local gone, promotions, left = {}, {}, 0
 for i = 3, #ARGV do gone[ARGV[i]] = true end
 local free = dead_for_good(boot)
+
+local slice_freed = free and right ~= 'some_gone' and holds_slice(boot)
+if slice_freed then
+  set_slice(boot, redis.call('HGET', key.boot(boot), 'host'), slice_of(boot), { 0, 0, 0, 0 })
+  let_tombstone_go(boot)
+end
 
 local workspaces = {}
 local tokens = redis.call('SMEMBERS', key.boot_tokens(boot))
@@ -25,5 +32,5 @@ for _, token in ipairs(tokens) do
   end
 end
 for workspace in pairs(workspaces) do add_workspace_heads(workspace, promotions) end
-if next(workspaces) then add_fleet_heads(promotions) end
-return { promotions, left }
+if next(workspaces) or slice_freed then add_fleet_heads(promotions) end
+return { promotions, left, slice_freed and '1' or '0' }

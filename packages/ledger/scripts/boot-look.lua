@@ -2,7 +2,7 @@
 -- boot-look: every boot with a record, tombstones included. It changes nothing but the age of a death where the clock
 -- stepped back.
 -- Replies: {{boot, host, state, counter, lease ended (0 | 1), milliseconds since DEAD ('' while not),
---   reservations}, ...}
+--   reservations, holds a slice (0 | 1)}, ...}
 -- Keeps: L4 (what an observer sees; it proves nothing by itself)
 --- @include "begin"
 --- @include "boots"
@@ -14,7 +14,8 @@ for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
     if found[1] then
       local dead = found[1] == 'DEAD' and int(age_of_death(boot, found[4])) or ''
       local ended = lease_stands(found[1], found[3]) and '0' or '1'
-      list[#list + 1] = { boot, host, found[1], found[2], ended, dead, redis.call('SCARD', key.boot_tokens(boot)) }
+      local held, slice = redis.call('SCARD', key.boot_tokens(boot)), holds_slice(boot) and '1' or '0'
+      list[#list + 1] = { boot, host, found[1], found[2], ended, dead, held, slice }
     end
   end
 end

@@ -5,7 +5,7 @@
 --- @include "begin"
 if redis.call('EXISTS', key.reservations) == 1 then return 0 end
 for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
-  if redis.call('EXISTS', key.host_boots(host)) == 1 then return 0 end
+  if redis.call('EXISTS', key.host_boots(host), key.sum('host', host)) > 0 then return 0 end
 end
 redis.call('HSET', key.fleet, 'closed_cleanly', '1')
 return 1

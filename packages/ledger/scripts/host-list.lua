@@ -1,10 +1,11 @@
 #!lua flags=no-writes
 -- host-list: hosts with limits, sums, offers and boots.
 -- Replies: {{host, limits, reserved, healthy (0 | 1), drains (0 | 1), engine version, {image, digest, ...},
---   {runtime, ...}, {boot, state, lease left in ms, held, ...}}, ...}
+--   {runtime, ...}, {boot, state, lease left in ms, held, slice's memory_mb, slice's pids, report of its pool by JSON
+--   ('' for none), ...}}, ...}
 -- Keeps: C1 (shown)
 --- @include "begin"
---- @include "amount"
+--- @include "slices"
 local list = {}
 local hosts = redis.call('SMEMBERS', key.hosts)
 table.sort(hosts)
@@ -13,12 +14,12 @@ for _, host in ipairs(hosts) do
   local boots, ids = {}, redis.call('SUNION', key.host_boots(host), key.host_dead(host))
   table.sort(ids)
   for _, boot in ipairs(ids) do
-    local state = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
+    local state = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'pool_report')
     if state[1] then
-      local left = math.max(0, tonumber(state[2] or '0') - now_ms)
-      for _, value in ipairs({ boot, state[1], int(left), redis.call('SCARD', key.boot_tokens(boot)) }) do
-        boots[#boots + 1] = value
-      end
+      local left, slice = math.max(0, tonumber(state[2] or '0') - now_ms), slice_of(boot)
+      local held = redis.call('SCARD', key.boot_tokens(boot))
+      local row = { boot, state[1], int(left), held, int(slice[3]), int(slice[4]), state[3] or '' }
+      for _, value in ipairs(row) do boots[#boots + 1] = value end
     end
   end
   local sum = sum_of('host', host)

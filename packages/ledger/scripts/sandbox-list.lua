@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- sandbox-list: every open reservation, which is every sandbox that may exist for a task.
--- Replies: {{sandbox, workspace, task, host, boot, attempt, state, amount}, ...}
+-- Replies: {{sandbox, workspace, task, host, boot, attempt, state, amount, assigned (0 | 1)}, ...}
 -- Keeps: E1 (shown)
 --- @include "begin"
 --- @include "amount"
@@ -11,7 +11,8 @@ for _, token in ipairs(tokens) do
   local of = record(key.reservation(token))
   if of then
     local amount = table.concat({ of.slots, of.cpu_milli, of.memory_mb, of.pids }, ',')
-    list[#list + 1] = { of.sandbox, of.workspace, of.task, of.host, of.boot, of.attempt, of.state, amount }
+    local assigned = of.assigned or '0'
+    list[#list + 1] = { of.sandbox, of.workspace, of.task, of.host, of.boot, of.attempt, of.state, amount, assigned }
   end
 end
 return list

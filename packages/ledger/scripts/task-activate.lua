@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- task-activate: the sandbox is assigned; from here user code may run. Reservation active, task_started stored.
--- ARGV: workspace, task, boot, token, generation, fence
+-- task-activate: the sandbox is assigned; from here user code may run. Reservation active, task_started stored, and
+-- the sandbox that serves recorded: the one named at admit, or a warm one taken in its place.
+-- ARGV: workspace, task, boot, token, generation, fence, sandbox
 -- Replies: {active, sequence} · {cancelled} · {fenced}
 -- Keeps: L2 L3 C2 V1. Idempotent under re-send: an active reservation of this grant answers as before.
 --- @include "begin"
@@ -13,7 +14,7 @@ local reservation = key.reservation(grant.token)
 if redis.call('HGET', reservation, 'state') == 'active' then return { 'active', task.started_sequence } end
 if task.cancel == '1' then return { 'cancelled' } end
 
-redis.call('HSET', reservation, 'state', 'active')
+redis.call('HSET', reservation, 'state', 'active', 'sandbox', ARGV[7], 'assigned', '1')
 emit_state(task, '{"kind":"task_started","host_id":"' .. task.host .. '","generation":' .. task.generation .. '}')
-set(task, { ran = '1', started_sequence = task.sequence, sequence = task.sequence })
+set(task, { ran = '1', sandbox = ARGV[7], started_sequence = task.sequence, sequence = task.sequence })
 return { 'active', task.sequence }

@@ -12,6 +12,7 @@
 --- @include "ending"
 --- @include "fence"
 --- @include "grants"
+--- @include "yielding"
 local workspace, id, boot, host, delivery = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local sandbox, token = ARGV[6], ARGV[7]
 
@@ -88,6 +89,7 @@ if other then
 end
 if scope then
   park(task, scope)
+  if scope == 'host' then want_pool_back(task, host) end
   if kept_room then add_fleet_heads(promotions) end
   return { 'parked', scope, promotions }
 end

@@ -1,5 +1,17 @@
 /** Lives of boots: registration, beats, and death with what comes after it (design.md §3). */
-import type { Amount, BootId, Fence, HostId, ImageOffer, OwnerToken, SandboxId, TaskName } from "@holdfast/contract";
+import type {
+  Amount,
+  BootId,
+  Fence,
+  HostId,
+  ImageOffer,
+  OwnerToken,
+  PoolKeyView,
+  SandboxId,
+  Slice,
+  StrangeSandbox,
+  TaskName,
+} from "@holdfast/contract";
 import type { Delivery, Promotion } from "./delivery.js";
 
 export interface BootRegistration {
@@ -36,7 +48,7 @@ export interface BeatCall {
    * Sandboxes of this fleet that this worker's engine shows alive and nobody here holds: after a lost tail the host is
    * granted nothing while one of them is unknown to the ledger. Absent where the worker has not looked.
    */
-  readonly strange_sandboxes?: readonly SandboxId[];
+  readonly strange_sandboxes?: readonly StrangeSandbox[];
 }
 
 export type BeatReply =
@@ -70,6 +82,8 @@ export interface BootSight {
   readonly dead_ms: number | null;
   /** Open reservations that name it. */
   readonly reservations: number;
+  /** Its pool's slice is more than nothing. */
+  readonly holds_slice: boolean;
 }
 
 export type BuryReply =
@@ -89,16 +103,51 @@ export interface RecoverReply {
 
 /** By what right a DEAD boot's reservations are freed. */
 export type FreeRight =
-  /** These sandboxes were proven gone by somebody who serves the boot's engine. */
-  | { readonly kind: "proof"; readonly sandbox_ids: readonly SandboxId[] }
+  /**
+   * These sandboxes were proven gone by somebody who serves the boot's engine; `all_gone` where nothing at all that the
+   * boot made is left there, which is the proof for its pool's slice.
+   */
+  | { readonly kind: "proof"; readonly sandbox_ids: readonly SandboxId[]; readonly all_gone: boolean }
   /** The dead-man bound has run on the caller's own clock since it saw DEAD. */
   | { readonly kind: "bound" };
+
+export interface FreeReply {
+  readonly promotions: readonly Promotion[];
+  /** Reservations that stay. */
+  readonly left: number;
+  /** By this call. */
+  readonly slice_freed: boolean;
+}
+
+export interface SliceCall extends Slice {
+  readonly boot_id: BootId;
+  /** For show, in the order of importance: what goes beyond BOUNDS.pool_report_bytes_max is left out. */
+  readonly report: readonly PoolKeyView[];
+}
+
+export type SliceReply =
+  | (Slice & {
+      /** The slice as it stands now, which is the old one where the new one did not fit. */
+      readonly kind: "set";
+      /** A task waits for the room that pools of this host hold: give it back, ask for none while this is said. */
+      readonly yield: boolean;
+      /** Waiters that have room by what was given back. */
+      readonly promotions: readonly Promotion[];
+    })
+  /** The boot is unknown or DEAD. */
+  | { readonly kind: "fenced" };
 
 export interface BootStore {
   register(registration: BootRegistration): Promise<RegisterReply>;
   beat(call: BeatCall): Promise<BeatReply>;
   drain(boot_id: BootId): Promise<void>;
-  /** `holds` where something is still held: the boot stays. */
+  /**
+   * Sets what the boot's pool reserves of its host for members that wait; sandboxMemoryMb and PIDS_OVERHEAD say what
+   * one takes. It may always shrink. It grows, all of it or nothing, where the boot is LIVE, its lease stands, its host
+   * serves and is granted tasks, has the room, and no task wants that back.
+   */
+  setSlice(call: SliceCall): Promise<SliceReply>;
+  /** `holds` where something is still held, tokens or a slice: the boot stays. */
   retire(boot_id: BootId): Promise<{ kind: "retired" } | { kind: "holds"; tokens: OwnerToken[] }>;
   /** Every boot with a record, tombstones included. */
   look(): Promise<BootSight[]>;
@@ -112,10 +161,10 @@ export interface BootStore {
    */
   recover(boot_id: BootId, limit: number): Promise<RecoverReply>;
   /**
-   * Frees reservations of a DEAD boot; idempotent. One whose task still runs under it stays until that is recovered,
-   * and all stay while DEAD is younger than the tail that Redis may lose. `left` counts what stays.
+   * Frees reservations and the slice of a DEAD boot; idempotent. A reservation whose task still runs under it stays
+   * until that is recovered, and all stay while DEAD is younger than the tail that Redis may lose.
    */
-  free(boot_id: BootId, right: FreeRight): Promise<{ promotions: Promotion[]; left: number }>;
+  free(boot_id: BootId, right: FreeRight): Promise<FreeReply>;
   /**
    * PENDING tasks whose route is the boot's own queue get a new delivery on the queue they came by (the shared one),
    * where that boot takes nothing any more: it is DEAD and older than the tail, drains, or its host drains or has a

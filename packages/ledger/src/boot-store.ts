@@ -1,12 +1,17 @@
 /** Boots in the ledger: their lives, leases and doorbells. */
 import {
   amountSchema,
+  BOUNDS,
   type BootId,
   bootIdSchema,
+  byteLength,
   HoldfastError,
   hostIdSchema,
   type OwnerToken,
   ownerTokenSchema,
+  type PoolKeyView,
+  poolKeyViewSchema,
+  sliceSchema,
 } from "@holdfast/contract";
 import type { Caller } from "./caller.js";
 import { idPart, type Keys } from "./keys.js";
@@ -18,8 +23,12 @@ import type {
   BootStore,
   BuryReply,
   Delivery,
+  FreeReply,
+  FreeRight,
   RecoverReply,
   RegisterReply,
+  SliceCall,
+  SliceReply,
 } from "./ledger.js";
 import {
   amountOf,
@@ -65,11 +74,8 @@ export function createBootStore(deps: BootStoreDeps): BootStore {
       return kind === "alive" || kind === "unknown" ? { kind } : { kind, promotions: promotionsOf(reply[1]) };
     },
     recover: (boot_id, limit) => recover(caller, boot_id, limit),
-    free: async (boot_id, right) => {
-      const sandboxes = right.kind === "proof" ? right.sandbox_ids.map(idPart) : [];
-      const [promotions, left] = list(await caller.run("boot-free", [idPart(boot_id), right.kind, ...sandboxes]));
-      return { promotions: promotionsOf(promotions), left: whole(left) };
-    },
+    free: (boot_id, right) => free(caller, boot_id, right),
+    setSlice: (call) => setSlice(caller, call),
     reroute: async (boot_id, limit) => deliveriesOf(await caller.run("boot-reroute", [idPart(boot_id), atOnce(limit)])),
     onBell: (boot_id, ring) => subscriber.subscribe(keys.bell(boot_id), ring),
   };
@@ -81,11 +87,12 @@ function tokens(reply: Reply | undefined): OwnerToken[] {
 
 async function beat({ caller, lease_ms }: BootStoreDeps, call: BeatCall): Promise<BeatReply> {
   const { counter, fence_seen, engine_healthy, held } = call;
-  const strangers = call.strange_sandboxes?.slice(0, STEP_MAX).map(idPart);
+  const strangers = call.strange_sandboxes?.slice(0, STEP_MAX);
+  const named = strangers?.flatMap(({ sandbox_id, pool_of }) => [idPart(sandbox_id), pool_of ? idPart(pool_of) : ""]);
   const reply = list(
     await caller.run("boot-beat", [
       ...[idPart(call.boot_id), counter, fence_seen ?? "", engine_healthy ? 1 : 0],
-      ...[strangers?.length ?? "", ...(strangers ?? []), ...held.map(idPart)],
+      ...[strangers?.length ?? "", ...(named ?? []), ...held.map(idPart)],
     ]),
   );
   const kind = tagOf(reply, ["ok", "unknown", "dead"]);
@@ -103,7 +110,7 @@ function atOnce(limit: number): number {
 }
 
 function sightOf(reply: Reply): BootSight {
-  const [boot, host, state, counter, ended, dead, reservations] = list(reply);
+  const [boot, host, state, counter, ended, dead, reservations, slice] = list(reply);
   return {
     boot_id: bootIdSchema.parse(boot),
     host_id: hostIdSchema.parse(host),
@@ -112,7 +119,40 @@ function sightOf(reply: Reply): BootSight {
     lease_ended: ended === "1",
     dead_ms: dead === "" ? null : whole(dead),
     reservations: whole(reservations),
+    holds_slice: slice === "1",
   };
+}
+
+async function free(caller: Caller, boot_id: BootId, right: FreeRight): Promise<FreeReply> {
+  const proven = right.kind === "bound" ? "bound" : right.all_gone ? "all_gone" : "some_gone";
+  const sandboxes = right.kind === "proof" ? right.sandbox_ids.map(idPart) : [];
+  const [promotions, left, slice] = list(await caller.run("boot-free", [idPart(boot_id), proven, ...sandboxes]));
+  return { promotions: promotionsOf(promotions), left: whole(left), slice_freed: slice === "1" };
+}
+
+async function setSlice(caller: Caller, { boot_id, report, ...slice }: SliceCall): Promise<SliceReply> {
+  const parsed = sliceSchema.safeParse(slice);
+  if (!parsed.success) throw invalid("slice", "A slice is whole numbers.");
+  const { memory_mb, pids } = parsed.data;
+  const reply = list(await caller.run("pool-slice", [idPart(boot_id), memory_mb, pids, reportText(report)]));
+  const kind = tagOf(reply, ["set", "fenced"]);
+  if (kind === "fenced") return { kind };
+  const [, memory, processes, wanted_back, promotions] = reply;
+  return {
+    ...{ kind, memory_mb: whole(memory), pids: whole(processes), yield: wanted_back === "1" },
+    promotions: promotionsOf(promotions),
+  };
+}
+
+/** As many entries as fit. */
+function reportText(report: readonly PoolKeyView[]): string {
+  const entries = report.map((entry) => JSON.stringify(poolKeyViewSchema.parse(entry)));
+  let bytes = 2;
+  const kept = entries.filter((entry) => {
+    bytes += byteLength(entry) + 1;
+    return bytes <= BOUNDS.pool_report_bytes_max;
+  });
+  return `[${kept.join(",")}]`;
 }
 
 function deliveriesOf(reply: Reply | undefined): Delivery[] {
@@ -159,5 +199,9 @@ async function register(deps: BootStoreDeps, registration: BootRegistration): Pr
 function checkedAmount(amount: unknown) {
   const parsed = amountSchema.safeParse(amount);
   if (parsed.success) return parsed.data;
-  throw new HoldfastError("INVALID_REQUEST", { field: "limits", message: "Limits are whole numbers." });
+  throw invalid("limits", "Limits are whole numbers.");
+}
+
+function invalid(field: string, message: string): HoldfastError {
+  return new HoldfastError("INVALID_REQUEST", { field, message });
 }

@@ -95,6 +95,10 @@ function reservationsOf(found: Found): Map<string, Fields> {
   return hashesOf(found, "reservation");
 }
 
+function bootsOf(found: Found): [string, Fields][] {
+  return [...hashesOf(found, "boot")].filter(([id]) => !id.includes(":"));
+}
+
 function ended(fields: Fields): boolean {
   return fields["status"] !== "PENDING" && fields["status"] !== "RUNNING";
 }
@@ -109,10 +113,13 @@ function tasksOf(found: Found): { member: string; fields: Fields }[] {
 function leftoversOf(found: Found): string[] {
   const standing = standingKeys(found.prefix);
   const root = rootOf(found.prefix);
-  const live = new Set([...hashesOf(found, "boot")].filter(([, boot]) => boot["state"] !== "DEAD").map(([id]) => id));
+  const live = bootsOf(found).filter(([, boot]) => boot["state"] !== "DEAD");
+  const ids = new Set(live.map(([id]) => id));
+  const sliced = new Set(live.filter(([, boot]) => holdsSlice(boot)).map(([, boot]) => boot["host"]));
   return [...found.lasting].filter((key) => {
-    const [kind = "", id = ""] = key.slice(root.length + 1).split(":");
-    return !standing.some((form) => form.test(key)) && !(kind === "boot" && live.has(id));
+    const [kind = "", id = "", host = ""] = key.slice(root.length + 1).split(":");
+    const isOfLiveBoot = (kind === "boot" && ids.has(id)) || (kind === "sum" && id === "host" && sliced.has(host));
+    return !standing.some((form) => form.test(key)) && !isOfLiveBoot;
   });
 }
 
@@ -121,7 +128,18 @@ function amountIn(fields: Fields): Amount {
   return { slots: read("slots"), cpu_milli: read("cpu_milli"), memory_mb: read("memory_mb"), pids: read("pids") };
 }
 
-/** Sums by scope from the records alone: hosts by reservation, workspace and fleet once a task that holds them. */
+function sliceIn(boot: Fields): Fields {
+  return { memory_mb: boot["slice_memory_mb"] ?? "0", pids: boot["slice_pids"] ?? "0" };
+}
+
+function holdsSlice(boot: Fields): boolean {
+  return Object.values(sliceIn(boot)).some((amount) => amount !== "0");
+}
+
+/**
+ * Sums by scope from the records alone: hosts by reservation and by slice of a boot, workspace and fleet once a task
+ * that holds them.
+ */
 function recountOf(found: Found): Map<string, Amount> {
   const sums = new Map<string, Amount>();
   function add(scope: string, fields: Fields): void {
@@ -134,6 +152,7 @@ function recountOf(found: Found): Map<string, Amount> {
       pids: sum.pids + more.pids,
     });
   }
+  for (const [, boot] of bootsOf(found)) if (holdsSlice(boot)) add(`host:${boot["host"]}`, sliceIn(boot));
   const tasks = new Set<string>();
   for (const fields of reservationsOf(found).values()) {
     add(`host:${fields["host"]}`, fields);
@@ -239,11 +258,11 @@ function straysOfBoots(found: Found): string[] {
   const of = (boot: string, set: string) => found.sets.get(`${root}${boot}:${set}`) ?? [];
   const listed = (host: string | undefined, set: string, boot: string) =>
     found.sets.get(`${rootOf(found.prefix)}:host:${host}:${set}`)?.includes(boot) ?? false;
-  const boots = [...hashesOf(found, "boot")].filter(([id]) => !id.includes(":"));
   const routed = tasksOf(found).filter(({ fields }) => fields["status"] === "PENDING");
-  return boots.flatMap(([boot, { state, host }]) => {
+  return bootsOf(found).flatMap(([boot, fields]) => {
+    const { state, host } = fields;
     const here = routed.filter(({ fields }) => fields["queue"] === `boot.${boot}`).map(({ member }) => member);
-    const named = of(boot, "tokens").length + of(boot, "routes").length > 0;
+    const named = of(boot, "tokens").length + of(boot, "routes").length > 0 || holdsSlice(fields);
     const lasts = found.lasting.has(`${root}${boot}`);
     return [
       ...symmetric(`routes of ${boot}`, new Set(of(boot, "routes")), new Set(here)),

@@ -1,10 +1,10 @@
 /** Hosts in the ledger: what they offer, what is reserved there, and limits of every scope. */
-import { type HostView, hostViewSchema, type SandboxView, sandboxViewSchema } from "@holdfast/contract";
+import { type HostView, hostViewSchema, type SandboxView, type Slice, sandboxViewSchema } from "@holdfast/contract";
 import type { Caller } from "./caller.js";
 import { idPart } from "./keys.js";
 import type { HostStore } from "./ledger.js";
 import { listLimits, readLimits, setLimits } from "./limits.js";
-import { amountOf, list, promotionsOf, type Reply, rowsOf, tagOf, texts, whole } from "./replies.js";
+import { amountOf, list, promotionsOf, type Reply, rowsOf, tagOf, text, texts, whole } from "./replies.js";
 
 export function createHostStore(caller: Caller): HostStore {
   return {
@@ -23,26 +23,31 @@ export function createHostStore(caller: Caller): HostStore {
 
 function hostOf(reply: Reply): HostView {
   const [host, limits, reserved, healthy, draining, version, images, runtimes, boots] = list(reply);
+  const shown = rowsOf(boots, 7).map(([boot, state, left, held, memory_mb, pids, report]) => ({
+    boot_id: boot,
+    state,
+    lease_left_ms: whole(left),
+    held: whole(held),
+    slice: { memory_mb: whole(memory_mb), pids: whole(pids) },
+    pool: report === "" ? [] : JSON.parse(text(report)),
+  }));
+  const sliced = (key: keyof Slice) => shown.reduce((sum, { slice }) => sum + slice[key], 0);
   return hostViewSchema.parse({
     host_id: host,
     limits: amountOf(limits),
     reserved: amountOf(reserved),
+    pool_reserved: { memory_mb: sliced("memory_mb"), pids: sliced("pids") },
     images: rowsOf(images, 2).map(([image, digest]) => ({ image, digest })),
     runtimes: texts(runtimes).toSorted(),
     engine_healthy: healthy === "1",
     draining: draining === "1",
     engine_version: version,
-    boots: rowsOf(boots, 4).map(([boot, state, left, held]) => ({
-      boot_id: boot,
-      state,
-      lease_left_ms: whole(left),
-      held: whole(held),
-    })),
+    boots: shown,
   });
 }
 
 function sandboxOf(reply: Reply): SandboxView {
-  const [sandbox, workspace, task, host, boot, attempt, state, amount] = list(reply);
+  const [sandbox, workspace, task, host, boot, attempt, state, amount, assigned] = list(reply);
   return sandboxViewSchema.parse({
     sandbox_id: sandbox,
     workspace_id: workspace,
@@ -52,6 +57,7 @@ function sandboxOf(reply: Reply): SandboxView {
     attempt: whole(attempt),
     state,
     amount: amountOf(amount),
+    assigned: assigned === "1",
     cleanup_pending: state === "draining",
   });
 }

@@ -128,7 +128,11 @@ export interface TaskStore {
   /** `request.task_id` must be set. */
   accept(request: TaskRequest, origin: Origin): Promise<AcceptReply>;
   admit(call: AdmitCall): Promise<AdmitReply>;
-  activate(grant: Grant): Promise<ActivateReply>;
+  /**
+   * `sandbox_id` is the one that serves: that of the grant, or a warm one taken in its place. It is recorded before the
+   * first user byte; a re-send answers as before.
+   */
+  activate(grant: Grant, sandbox_id: SandboxId): Promise<ActivateReply>;
   /** `expected_sequence` is the last sequence this grant knows; a re-send never writes twice. */
   append(grant: Grant, expected_sequence: number, bodies: readonly AppendBody[]): Promise<AppendReply>;
   /**

@@ -9,7 +9,7 @@ import * as failures from "./task-failures.js";
 import { usedParts } from "./used-parts.js";
 
 /** Raised by every change of layout or arguments: a ledger of another number is refused. */
-export const SCHEMA = 2;
+export const SCHEMA = 3;
 
 /** What Redis may lose in a crash with appendfsync everysec. A DEAD younger than this may be taken back by one. */
 export const LOST_TAIL_MS = 2_000;
@@ -92,6 +92,7 @@ function valuesOf(lease_ms: number): string {
     /** A producer has this long to add the job of what it had accepted. */
     HEALING_FIRST_MS: 2_000,
     HEALING_AGAIN_MS: 5_000,
+    POOL_YIELD_MS: TIMES.pool_yield_ms,
     HAND_BACKS_MAX: BOUNDS.attempts_max,
     BODIES_BYTES_MAX: BOUNDS.pending_bodies_bytes_max,
     STREAM_BYTES_MAX: BOUNDS.stream_bytes_max,

@@ -49,8 +49,8 @@ export function createTaskStore(caller: Caller): TaskStore {
   return {
     accept: (request, origin) => accept(caller, request, origin),
     admit: (call) => admit(caller, call),
-    activate: async (grant) => {
-      const reply = list(await caller.run("task-activate", grantArguments(grant)));
+    activate: async (grant, sandbox_id) => {
+      const reply = list(await caller.run("task-activate", [...grantArguments(grant), idPart(sandbox_id)]));
       const kind = tagOf(reply, ["active", "fenced", "cancelled"]);
       return kind === "active" ? { kind, sequence: whole(reply[1]) } : { kind };
     },

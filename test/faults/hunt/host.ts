@@ -137,7 +137,7 @@ function sweep({ all, host }: Memory, boot_id: string, facts: SweepFacts) {
     removed: before.length - all.size,
     failed: 0,
     stuck: 0,
-    strange: strange.map(({ sandbox_id }) => sandbox_id as SandboxSpec["sandbox_id"]),
+    strange: strange.map(({ sandbox_id }) => ({ sandbox_id: sandbox_id as SandboxSpec["sandbox_id"], pool_of: null })),
   };
 }
 

@@ -110,19 +110,19 @@ describe("beat", () => {
       calls.push(call);
       return OK;
     });
-    const { sandbox_id } = drawn("strange");
+    const strange = { sandbox_id: drawn("strange").sandbox_id, pool_of: null };
 
     await duty.runOnce();
-    boot.strange = { seen_at_ms: boot.lease.now(), sandbox_ids: [sandbox_id] };
+    boot.strange = { seen_at_ms: boot.lease.now(), sandboxes: [strange] };
     await duty.runOnce();
     await duty.runOnce();
-    boot.strange = { seen_at_ms: boot.lease.now(), sandbox_ids: [] };
+    boot.strange = { seen_at_ms: boot.lease.now(), sandboxes: [] };
     await duty.runOnce();
-    boot.strange = { seen_at_ms: boot.lease.now() - 60_000, sandbox_ids: [sandbox_id] };
+    boot.strange = { seen_at_ms: boot.lease.now() - 60_000, sandboxes: [strange] };
     await duty.runOnce();
 
     const told = calls.map((call) => call.strange_sandboxes);
-    expect(told).toEqual([undefined, [sandbox_id], undefined, [], undefined]);
+    expect(told).toEqual([undefined, [strange], undefined, [], undefined]);
   });
 
   test.each(["unknown", "dead"] as const)("a boot that is %s may never act again (L4)", async (kind) => {

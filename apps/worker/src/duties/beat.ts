@@ -49,7 +49,7 @@ function newsOf(
   now_ms: number,
 ): Pick<BeatCall, "strange_sandboxes"> {
   if (strange === null || strange === told || now_ms - strange.seen_at_ms > STRANGE_FRESH_MS) return {};
-  return { strange_sandboxes: strange.sandbox_ids };
+  return { strange_sandboxes: strange.sandboxes };
 }
 
 export function beatDuty(boot: BootState): Duty {

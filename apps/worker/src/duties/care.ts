@@ -1,6 +1,6 @@
 /** What the duties that care for a fleet work on. A boot gives it, and so does a supervisor, which is no boot. */
 import type { Logger } from "@holdfast/chassis";
-import type { BootId, HostId, SandboxId } from "@holdfast/contract";
+import type { BootId, HostId, StrangeSandbox } from "@holdfast/contract";
 import type { Engine } from "@holdfast/engine";
 import type { Ledger } from "@holdfast/ledger";
 import type { TaskQueue } from "@holdfast/queue";
@@ -26,7 +26,7 @@ export interface Care {
   /** What the last looks told of other boots. */
   readonly sights: BootSights;
   /** Sandboxes alive on the engine that this process does not hold; null where it has not looked. */
-  strange: { readonly seen_at_ms: number; readonly sandbox_ids: readonly SandboxId[] } | null;
+  strange: { readonly seen_at_ms: number; readonly sandboxes: readonly StrangeSandbox[] } | null;
   /** Each asks for a pass of that duty at once; set when the duty runs. */
   pokeSweep(): void;
   pokeRecovery(): void;

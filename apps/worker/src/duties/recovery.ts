@@ -3,7 +3,8 @@
  * takes: the ledger makes each conditional on the record's boot, generation and fence.
  */
 import type { Duty } from "@holdfast/chassis";
-import { type BootId, type SandboxId, TIMES } from "@holdfast/contract";
+import { type BootId, type SandboxId, type SandboxView, TIMES } from "@holdfast/contract";
+import type { FoundSandbox } from "@holdfast/engine";
 import type { Delivery, FreeRight, Promotion } from "@holdfast/ledger";
 import type { DeadBoot } from "../recovery/boot-sights.js";
 import { type RecoverySteps, stepsFor } from "../recovery/recovery-steps.js";
@@ -18,13 +19,30 @@ const AT_REST = new Set(["created", "exited", "dead", "removing"]);
 interface Proof {
   /** None of its sandboxes runs. */
   readonly quiet: boolean;
-  /** Those with a reservation that the engine does not know any more. */
+  /** Those with a reservation of which the engine has nothing any more. */
   readonly gone: readonly SandboxId[];
+  /** Nothing at all of the boot is left there. */
+  readonly all_gone: boolean;
 }
 
 interface Attended {
   readonly dead: DeadBoot;
   readonly steps: RecoverySteps;
+}
+
+/**
+ * What the boot left in the engine tells which of its reservations stand for nothing. One that was never assigned a
+ * sandbox may be served by any that its pool made.
+ */
+function proofOf(left: readonly FoundSandbox[], reserved: readonly SandboxView[]): Proof {
+  const ids = new Set(left.map(({ sandbox_id }) => sandbox_id));
+  const warm = left.some(({ purpose }) => purpose === "pool");
+  const gone = reserved.filter(({ sandbox_id, assigned }) => !ids.has(sandbox_id) && (assigned || !warm));
+  return {
+    quiet: left.every(({ state }) => AT_REST.has(state)),
+    gone: gone.map(({ sandbox_id }) => sandbox_id),
+    all_gone: left.length === 0,
+  };
 }
 
 /** Ends what they left in the engine, and asks it what is left after that. Empty where the engine cannot be asked. */
@@ -34,14 +52,9 @@ async function proveGone(care: Care, dead: readonly BootId[]): Promise<Map<BootI
   try {
     await sweepOnce(care);
     const found = await care.engine.list();
-    const proofs = dead.map((boot_id): [BootId, Proof] => {
-      const left = found.filter((sandbox) => sandbox.boot_id === boot_id);
-      const ids = new Set(left.map(({ sandbox_id }) => sandbox_id));
-      const mine = reserved.filter((sandbox) => sandbox.boot_id === boot_id && !ids.has(sandbox.sandbox_id));
-      const quiet = left.every(({ state }) => AT_REST.has(state));
-      return [boot_id, { quiet, gone: mine.map(({ sandbox_id }) => sandbox_id) }];
-    });
-    return new Map(proofs);
+    const of = <Owned extends { boot_id: string }>(all: readonly Owned[], boot_id: BootId) =>
+      all.filter((each) => each.boot_id === boot_id);
+    return new Map(dead.map((boot_id) => [boot_id, proofOf(of(found, boot_id), of(reserved, boot_id))]));
   } catch (error) {
     care.logger.warn("death_not_proven", { error });
     return new Map();
@@ -73,20 +86,22 @@ async function recoverTasks(care: Care, dead_boot_id: BootId) {
 }
 
 async function freeCapacity(care: Care, dead: DeadBoot, right: FreeRight): Promise<readonly Promotion[]> {
-  const { promotions, left } = await care.ledger.boots.free(dead.boot_id, right);
+  const { promotions, left, slice_freed } = await care.ledger.boots.free(dead.boot_id, right);
   const freed = Math.max(0, dead.reservations - left);
-  if (freed > 0) {
-    care.logger.warn("capacity_freed", { dead_boot_id: dead.boot_id, right: right.kind, freed, left });
+  if (freed > 0 || slice_freed) {
+    care.logger.warn("capacity_freed", { dead_boot_id: dead.boot_id, right: right.kind, freed, left, slice_freed });
     care.metrics.reservations_freed_total.add(freed, { right: right.kind });
   }
   return promotions;
 }
 
 /** By the bound all of it; else what was proven, if anything was. */
-function rightOf({ free }: RecoverySteps, proof: Proof | undefined): FreeRight | null {
-  if (free === "bound") return { kind: "bound" };
-  const sandbox_ids = proof?.gone ?? [];
-  return free === "proof" && sandbox_ids.length > 0 ? { kind: "proof", sandbox_ids } : null;
+function rightOf({ dead, steps }: Attended, proof: Proof | undefined): FreeRight | null {
+  if (steps.free === "bound") return { kind: "bound" };
+  if (steps.free === "no" || proof === undefined) return null;
+  const { gone: sandbox_ids, all_gone } = proof;
+  const frees = sandbox_ids.length > 0 || (all_gone && dead.holds_slice);
+  return frees ? { kind: "proof", sandbox_ids, all_gone } : null;
 }
 
 async function tidyUp(care: Care, dead_boot_id: BootId): Promise<void> {
@@ -99,10 +114,11 @@ async function tidyUp(care: Care, dead_boot_id: BootId): Promise<void> {
   await care.queue.removeBootQueue(dead_boot_id);
 }
 
-async function attend(care: Care, { dead, steps }: Attended, proof: Proof | undefined): Promise<void> {
+async function attend(care: Care, attended: Attended, proof: Proof | undefined): Promise<void> {
+  const { dead, steps } = attended;
   const mayRecover = steps.recover === "at_once" || (steps.recover === "when_quiet" && proof?.quiet === true);
   const recovered = mayRecover ? await recoverTasks(care, dead.boot_id) : { deliveries: [], promotions: [] };
-  const right = rightOf(steps, proof);
+  const right = rightOf(attended, proof);
   const freed = right === null ? [] : await freeCapacity(care, dead, right);
   await send(care, recovered.deliveries, [...recovered.promotions, ...freed]);
   if (steps.tidy) await tidyUp(care, dead.boot_id);
@@ -127,7 +143,7 @@ export function recoveryDuty(care: Care): Duty {
     runOnce: async () => {
       const now_ms = care.lease.now();
       const all = attended(now_ms);
-      const holding = all.filter(({ dead }) => dead.reservations > 0).length;
+      const holding = all.filter(({ dead }) => dead.reservations > 0 || dead.holds_slice).length;
       care.metrics.dead_boots_holding.set(holding);
       if (!care.lease.mayAct()) return {};
       const toProve = all.filter(({ steps }) => steps.prove).map(({ dead }) => dead.boot_id);

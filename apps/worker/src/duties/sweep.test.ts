@@ -46,14 +46,14 @@ test("the engine is told who is DEAD for good and who has a record; of a stale l
 });
 
 test("what is strange is kept for the next beat, and a removal that hangs is an alarm, once", async () => {
-  const strange = ["sbx_1" as SandboxId];
+  const strange = [{ sandbox_id: "sbx_1" as SandboxId, pool_of: null }];
   const { boot, events } = setup({ ...NOTHING, stuck: 1, strange });
   const duty = sweepDuty(boot);
 
   await duty.runOnce();
   await duty.runOnce();
 
-  expect(boot.strange).toEqual({ seen_at_ms: boot.lease.now(), sandbox_ids: strange });
+  expect(boot.strange).toEqual({ seen_at_ms: boot.lease.now(), sandboxes: strange });
   expect(events).toEqual(["removal_stuck"]);
   expect(await boot.registry.text()).toContain("holdfast_sweep_stuck 1");
 });

@@ -21,7 +21,7 @@ function factsOf(care: Care): SweepFacts {
 export async function sweepOnce(care: Care): Promise<Record<string, number>> {
   const began_ms = care.lease.now();
   const { strange, ...counts } = await care.engine.sweep(factsOf(care));
-  care.strange = { seen_at_ms: began_ms, sandbox_ids: strange };
+  care.strange = { seen_at_ms: began_ms, sandboxes: strange };
   care.metrics.sweep_removed_total.add(counts.removed);
   care.metrics.sweep_stuck.set(counts.stuck);
   if (counts.removed > 0) care.logger.warn("sweep_removed", { ...counts });

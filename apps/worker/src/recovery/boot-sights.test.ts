@@ -14,6 +14,7 @@ const sight = (boot_id: BootId, dead_ms: number | null): BootSight => ({
   lease_ended: false,
   dead_ms,
   reservations: 1,
+  holds_slice: false,
 });
 
 const lookAt = (at_ms: number, ...sights: BootSight[]) => ({ sent_at_ms: at_ms - 5, answered_at_ms: at_ms, sights });

@@ -7,6 +7,7 @@ export interface DeadBoot {
   readonly boot_id: BootId;
   readonly host_id: HostId;
   readonly reservations: number;
+  readonly holds_slice: boolean;
   /**
    * How long it had been DEAD when the ledger told so. The time since does not count: a crash of Redis may have taken
    * back a DEAD that was young then.
@@ -33,10 +34,10 @@ export function createBootSights(): BootSights {
 
   function dead(now_ms: number): DeadBoot[] {
     if (last === null) return [];
-    return last.sights.flatMap(({ boot_id, host_id, reservations, dead_ms }) => {
+    return last.sights.flatMap(({ boot_id, host_id, reservations, holds_slice, dead_ms }) => {
       if (dead_ms === null) return [];
       const seen_ms = now_ms - (first_seen.get(boot_id) ?? now_ms);
-      return [{ boot_id, host_id, reservations, dead_ms, seen_ms }];
+      return [{ boot_id, host_id, reservations, holds_slice, dead_ms, seen_ms }];
     });
   }
 

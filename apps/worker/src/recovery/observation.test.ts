@@ -8,7 +8,7 @@ const SILENT = "boot_silent" as BootId;
 
 function sight(given: Partial<BootSight> = {}): BootSight {
   const silent = { boot_id: SILENT, host_id: "host_1" as HostId, state: "LIVE", counter: 7 } as const;
-  return { ...silent, lease_ended: true, dead_ms: null, reservations: 1, ...given };
+  return { ...silent, lease_ended: true, dead_ms: null, reservations: 1, holds_slice: false, ...given };
 }
 
 /** Looks each second that take 10 ms, from second `from` to second `to`; the last one's answer. */

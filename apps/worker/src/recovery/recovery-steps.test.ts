@@ -12,6 +12,7 @@ const dead = (given: Partial<DeadBoot> = {}): DeadBoot => ({
   boot_id: "boot_1" as BootId,
   host_id: THERE,
   reservations: 2,
+  holds_slice: false,
   dead_ms: LOST_TAIL_MS,
   seen_ms: 0,
   ...given,
@@ -56,6 +57,15 @@ describe("what recovery does for a DEAD boot", () => {
       recover: "at_once",
       free: "bound",
     });
+  });
+
+  test("one that holds only its pool's slice is proven or waited for like any other (C2)", () => {
+    const sliced = dead({ reservations: 0, holds_slice: true, host_id: HERE });
+
+    expect(stepsFor(sliced, VIEW)).toMatchObject({ prove: true, free: "proof" });
+    expect(stepsFor({ ...sliced, host_id: THERE }, VIEW)).toMatchObject({ prove: false, free: "no" });
+    const late = dead({ ...sliced, host_id: THERE, seen_ms: TIMES.dead_man_bound_ms });
+    expect(stepsFor(late, VIEW)).toMatchObject({ free: "bound" });
   });
 
   test("one that holds nothing is only tidied up after: at once, often at first, then now and then", () => {

@@ -36,7 +36,7 @@ function tidyIsDue(dead: DeadBoot, { tidied_ms }: RecoveryView): boolean {
 export function stepsFor(dead: DeadBoot, view: RecoveryView): RecoverySteps {
   if (dead.dead_ms < LOST_TAIL_MS) return NOTHING;
   const tidy = tidyIsDue(dead, view);
-  if (dead.reservations === 0) return { ...NOTHING, tidy };
+  if (dead.reservations === 0 && !dead.holds_slice) return { ...NOTHING, tidy };
   const isHere = dead.host_id === view.host_id;
   const prove = isHere && view.engine_healthy;
   // By now every sandbox of it has ended by its own permission to live, whatever its engine says.

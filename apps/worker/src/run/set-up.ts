@@ -50,7 +50,8 @@ async function writeFiles(sandbox: Sandbox, attempt: Attempt): Promise<Refusal |
 }
 
 async function activate(deps: AttemptDeps, attempt: Attempt, sandbox: Sandbox): Promise<SetUp> {
-  const reply = await untilAnswered(deps, attempt.orders, "activate", () => deps.tasks.activate(attempt.grant));
+  const call = () => deps.tasks.activate(attempt.grant, sandbox.sandbox_id);
+  const reply = await untilAnswered(deps, attempt.orders, "activate", call);
   if (reply === null) return abandoned("lease_over");
   switch (reply.kind) {
     case "active":

@@ -56,8 +56,8 @@ local function add_to_sum(scope, id, amount, sign)
     sum[i] = sum[i] + sign * amount[i]
     flat[#flat + 1], flat[#flat + 2] = field, int(sum[i])
   end
-  -- Each reservation holds a slot: at none the sum is empty.
-  if sum[1] == 0 then
+  -- Each reservation holds a slot; a slice holds none, but always something else.
+  if sum[1] == 0 and sum[3] == 0 and sum[4] == 0 then
     redis.call('DEL', name)
   else
     redis.call('HSET', name, unpack(flat))
