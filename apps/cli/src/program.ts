@@ -2,6 +2,7 @@ import { Command } from "commander";
 import type { CommandContext } from "./command-context.js";
 import { addCancel } from "./commands/cancel.js";
 import { addConfig } from "./commands/config.js";
+import { addDoctor } from "./commands/doctor.js";
 import { addDown } from "./commands/down.js";
 import { addDrain, addUndrain } from "./commands/drain.js";
 import { addGateway } from "./commands/gateway.js";
@@ -19,7 +20,8 @@ import { addWatch } from "./commands/watch.js";
 import { addWorker } from "./commands/worker.js";
 
 const HELP = `
-Every command but up, worker, supervise and gateway finds its fleet by REDIS_URL, else by the data folder of a running \`up\`.
+Every command but up, worker, supervise, gateway and doctor finds its fleet by REDIS_URL, else by the data folder of a
+running \`up\`.
 
 First steps:
   holdfast up
@@ -43,6 +45,7 @@ export function createProgram(context: CommandContext): Command {
     addDrain,
     addUndrain,
     addLimits,
+    addDoctor,
     addWorker,
     addSupervise,
     addGateway,

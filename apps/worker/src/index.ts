@@ -1,4 +1,4 @@
 export { StartRefused } from "./boot/start-checks.js";
-export { readWorkerConfig, WORKER_SECRETS, type WorkerConfig, workerConfigSchema } from "./config.js";
+export { engineSocketOf, readWorkerConfig, WORKER_SECRETS, type WorkerConfig, workerConfigSchema } from "./config.js";
 export { type RunningSupervisor, type SupervisorOptions, startSupervisor } from "./supervisor/supervisor.js";
 export { type RunningWorker, startWorker, type WorkerOptions } from "./worker.js";

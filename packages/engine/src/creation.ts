@@ -61,7 +61,8 @@ function draft(host: EngineHost, wanted: SandboxSpec, image: KnownImage, attempt
 }
 
 function runTry(host: EngineHost, wanted: SandboxSpec, plan: Draft): Promise<TryReply> {
-  const urgent = wanted.purpose !== "pool";
+  // Whoever waits for a task goes before what can wait.
+  const urgent = wanted.purpose !== "pool" && wanted.purpose !== "doctor";
   return host.creations.run(
     () =>
       tryCreation({

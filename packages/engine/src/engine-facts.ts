@@ -1,5 +1,6 @@
 /** What an engine says of itself. */
 import { TIMES } from "@holdfast/contract";
+import type { EnginePlace } from "./doctor/read-walls.js";
 import type { EngineFacts } from "./engine.js";
 import type { EngineConnection } from "./engine-connection.js";
 import { type EngineReply, failed, ok } from "./engine-failure.js";
@@ -40,6 +41,18 @@ export async function readFacts(connection: EngineConnection): Promise<EngineRep
 /** The runtime that sandboxes of ours, which serve no caller, are started with. */
 export function setUpRuntime({ runtimes }: Pick<EngineFacts, "runtimes">): string {
   return runtimes.includes("runc") ? "runc" : (runtimes[0] ?? "runc");
+}
+
+/** Where the engine keeps its data, and whose keys its containers count for. */
+export function placeOf(about: JsonReader): EnginePlace {
+  const options = about.list("SecurityOptions").map(({ raw }) => String(raw));
+  const keys_of_root = !options.some((option) => /^name=(rootless|userns)/.test(option));
+  return { data_root: about.text("DockerRootDir"), keys_of_root };
+}
+
+export async function readPlace(connection: EngineConnection): Promise<EnginePlace> {
+  const reply = await info(connection);
+  return reply.kind === "failed" ? { data_root: null, keys_of_root: true } : placeOf(reply.value);
 }
 
 /** The engine's own clock, milliseconds. Ages of containers are judged by it alone. */

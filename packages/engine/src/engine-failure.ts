@@ -6,7 +6,7 @@ export type EngineFailure =
   /** No answer in time: whether the call took effect is unknown. */
   | { readonly kind: "deadline"; readonly detail: string }
   /** Nothing listened: the call had no effect. */
-  | { readonly kind: "unreachable"; readonly detail: string }
+  | { readonly kind: "unreachable"; readonly detail: string; readonly errno?: string }
   /** The connection broke under way: whether the call took effect is unknown. */
   | { readonly kind: "dropped"; readonly detail: string }
   | { readonly kind: "not_found"; readonly detail: string }
@@ -78,5 +78,5 @@ export function failureOfStatus(status: number, body: unknown): EngineFailure {
 export function failureOfConnection(error: unknown): EngineFailure {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const detail = (error instanceof Error ? error.message : String(error)).slice(0, DETAIL_MAX);
-  return UNREACHABLE.has(code) ? { kind: "unreachable", detail } : { kind: "dropped", detail };
+  return UNREACHABLE.has(code) ? { kind: "unreachable", detail, errno: code } : { kind: "dropped", detail };
 }

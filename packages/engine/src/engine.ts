@@ -14,6 +14,8 @@ import type {
   TreeReceipt,
 } from "@holdfast/contract";
 import type { Assignment, GuestCommand, GuestExec, GuestFile, GuestFileReply, GuestSinks } from "@holdfast/guest";
+import type { Check } from "./doctor/check.js";
+import type { Wall } from "./doctor/walls.js";
 
 export interface EngineFacts {
   readonly engine_version: string;
@@ -25,7 +27,7 @@ export interface EngineFacts {
 }
 
 /** Set-up purposes are a closed list; `task` and `pool` serve callers. */
-export const PURPOSES = ["task", "pool", "probe", "image_check", "agent_fill", "bench"] as const;
+export const PURPOSES = ["task", "pool", "probe", "image_check", "agent_fill", "doctor", "bench"] as const;
 export type Purpose = (typeof PURPOSES)[number];
 
 export interface SandboxSpec {
@@ -133,6 +135,13 @@ export interface Engine {
   create(spec: SandboxSpec): Promise<CreateReply>;
   /** Runs a sandbox end to end and verifies its posture: the worker is ready only after this. */
   probe(): Promise<void>;
+  /**
+   * Proves that limits hold, by running against them in one sandbox, and that the engine's disk is not full. Takes a
+   * second or two, behind live creations. Rejects as a probe does where no sandbox can be had.
+   */
+  selfCheck(): Promise<readonly Check[]>;
+  /** What the kernel and the engine's disk have room for, read anew. */
+  walls(): Promise<readonly Wall[]>;
   sweep(facts: SweepFacts): Promise<SweepCounts>;
   /** Every container of this fleet on this engine, by label. */
   list(): Promise<FoundSandbox[]>;

@@ -1,4 +1,7 @@
 export { defaultEnvironment } from "./default-environment.js";
+export { CHECK_STATES, type Check, failedNames, failing, passed, skipped, warning } from "./doctor/check.js";
+export { type Diagnosis, diagnoseEngine } from "./doctor/diagnose.js";
+export type { Wall } from "./doctor/walls.js";
 export * from "./engine.js";
 export { type EngineCare, type EngineCareOptions, openEngineCare } from "./engine-care.js";
 export { isNewHost } from "./host-identity.js";

@@ -1,16 +1,19 @@
 /** An open engine as the worker holds it. */
-import { drawSandboxId, HoldfastError, type ImageOffer, TIMES } from "@holdfast/contract";
+import { dirname } from "node:path";
+import { HoldfastError, type ImageOffer, TIMES } from "@holdfast/contract";
+import { readProver } from "@holdfast/guest";
 import { refusalOf } from "./admission.js";
 import { createVerified, failedCreation } from "./creation.js";
-import type { CreateReply, Engine, Sandbox, SandboxSpec } from "./engine.js";
-import { setUpRuntime } from "./engine-facts.js";
+import { readWalls } from "./doctor/read-walls.js";
+import { proofPlace, proveTogether } from "./doctor/self-check.js";
+import { judgeWalls, type Wall } from "./doctor/walls.js";
+import type { CreateReply, Engine, SandboxSpec } from "./engine.js";
+import { readPlace } from "./engine-facts.js";
 import type { EngineHost } from "./engine-host.js";
 import type { KnownImage } from "./image-check.js";
 import { openSandbox } from "./sandbox.js";
+import { inSetUpSandbox } from "./set-up-sandbox.js";
 import { createSweeper } from "./sweep.js";
-
-const PROBE_RESOURCES = { cpu: 0.5, memory_mb: 64, disk_mb: 16, pids_limit: 16 };
-const PROBE_LIFETIME_SECONDS = 120;
 
 export function sandboxFactory(host: EngineHost, known: ReadonlyMap<string, KnownImage>) {
   return async (wanted: SandboxSpec): Promise<CreateReply> => {
@@ -25,33 +28,23 @@ export function sandboxFactory(host: EngineHost, known: ReadonlyMap<string, Know
   };
 }
 
-async function runProbe(host: EngineHost, image: ImageOffer | undefined, create: Engine["create"]): Promise<void> {
-  if (image === undefined) {
-    throw new HoldfastError("ENGINE_UNAVAILABLE", { message: "This host offers no image to start a sandbox from." });
-  }
-  const reply = await create({
-    sandbox_id: drawSandboxId(),
-    purpose: "probe",
-    image: image.image,
-    resources: PROBE_RESOURCES,
-    runtime: setUpRuntime(host.facts),
-    lifetime_seconds: PROBE_LIFETIME_SECONDS,
-    permission: () => TIMES.boot_lease_ms,
+async function runProbe(host: EngineHost, images: readonly ImageOffer[], create: Engine["create"]): Promise<void> {
+  const place = { ...proofPlace({ facts: host.facts, images }), purpose: "probe" } as const;
+  await inSetUpSandbox(create, place, async (sandbox) => {
+    await sandbox.ping();
+    await sandbox.killTree();
   });
-  if (reply.kind === "failed") {
-    const { code, message, evidence } = reply.failure.error;
-    throw new HoldfastError(code, { message, evidence });
-  }
-  const answered = await askAll(reply.sandbox).catch((error: unknown) => error);
-  const { proven } = await reply.sandbox.destroy();
-  if (!proven) throw new HoldfastError("ENGINE_UNAVAILABLE", { message: "A sandbox could not be removed." });
-  if (answered !== undefined) throw new HoldfastError("SANDBOX_LOST", { cause: answered });
 }
 
-async function askAll(sandbox: Sandbox): Promise<undefined> {
-  await sandbox.assign({ lifetime_ms: PROBE_LIFETIME_SECONDS * 1000 });
-  await sandbox.ping();
-  await sandbox.killTree();
+async function wallsOf(host: EngineHost): Promise<Wall[]> {
+  return judgeWalls(await readWalls(await readPlace(host.connection)));
+}
+
+async function runSelfCheck(host: EngineHost, images: readonly ImageOffer[], create: Engine["create"]) {
+  const prover = await readProver(dirname(host.agent.path));
+  const checks = await proveTogether({ facts: host.facts, images, create }, prover);
+  const full = (await wallsOf(host)).map(({ check }) => check).filter(({ name }) => name === "disk_space");
+  return [...checks, ...full];
 }
 
 export interface Offering {
@@ -73,7 +66,9 @@ export function engineOf(host: EngineHost, offering: Offering): Engine {
     refused_images: offering.refused_images,
     ping: () => host.connection.ping(TIMES.engine_ping_deadline_ms),
     create,
-    probe: () => runProbe(host, offering.images[0], create),
+    probe: () => runProbe(host, offering.images, create),
+    selfCheck: () => runSelfCheck(host, offering.images, create),
+    walls: () => wallsOf(host),
     sweep: (facts) => sweeper.sweep(facts),
     list: () => sweeper.list(),
     async close() {

@@ -1,6 +1,7 @@
 /**
  * Builds the guest agent: one static program that needs nothing from an image. The same sources and compiler give the
- * same bytes, whose sha-256 is the agent's identity everywhere. `--test` also builds the probe that tests talk to.
+ * same bytes, whose sha-256 is the agent's identity everywhere. Beside it comes the prover, which runs against the
+ * limits of a sandbox for `holdfast doctor`. `--test` also builds the probe that tests talk to.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -42,7 +43,7 @@ function filesEnding(directory, ending) {
 
 function fingerprint(version, sources) {
   const hash = createHash("sha256").update(`${version}\0${FLAGS.join(" ")}\0`);
-  for (const name of [...sources, ...filesEnding(".", ".h")]) {
+  for (const name of [...sources, ...filesEnding(".", ".h"), ...filesEnding("../prover", ".h")]) {
     hash
       .update(`${name}\0`)
       .update(readFileSync(join(sourceDirectory, name)))
@@ -87,6 +88,7 @@ function main() {
   const version = compilerVersion();
   const sources = filesEnding(".", ".c");
   build("holdfast-agent", sources, version);
+  build("holdfast-prover", filesEnding("../prover", ".c"), version);
   if (process.argv.includes("--test")) {
     const parts = sources.filter((name) => name !== "main.c");
     build("holdfast-agent-probe", [...parts, ...filesEnding("test", ".c")], version);

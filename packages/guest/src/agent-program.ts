@@ -27,3 +27,8 @@ export async function readAgentProgram(directory: string): Promise<AgentProgram>
   if (written !== sha256) throw new Error("the guest agent's program and its recorded hash differ: build it again");
   return { path, content, sha256 };
 }
+
+/** The built prover, which runs against the limits of a sandbox. Throws where it is missing. */
+export function readProver(directory: string): Promise<Buffer> {
+  return readFile(join(directory, "holdfast-prover"));
+}

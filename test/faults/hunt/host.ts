@@ -192,6 +192,12 @@ export function createHost(limits: HostLimits): HuntHost {
           answer(() => {
             if (host.sick) throw new EngineSilent();
           }),
+        selfCheck: () =>
+          answer(() => {
+            if (host.sick) throw new EngineSilent();
+            return [];
+          }),
+        walls: async () => [],
         sweep: (facts) => answer(() => sweep(memory, boot_id, facts)),
         list: () => answer(() => list(memory)),
         close: async () => {},
