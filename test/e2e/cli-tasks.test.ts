@@ -93,7 +93,7 @@ describe("holdfast run", () => {
     const { code, stderr, stdout } = await bench.holdfast("run", "--image", "evil/image:1", "--", "true");
 
     expect({ code, stdout: stdout.toString() }).toEqual({ code: 125, stdout: "" });
-    expect(stderr).toMatch(/^holdfast: .*allowed images.*holdfast hosts.*\n$/);
+    expect(stderr).toMatch(/^holdfast: .*allowed images.*holdfast images.*\n$/);
   });
 
   it("gives one JSON object a line with --json: events 1..n, then the outcome (V1)", async () => {

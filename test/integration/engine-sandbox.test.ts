@@ -147,18 +147,20 @@ describe("images", () => {
     const other = await openTestEngine({
       images: [
         { image: "holdfast/shell:1", requires: { programs: ["sh", "no-such-program"], imports: [] } },
-        { image: "holdfast-test/volume:1" },
+        { image: "holdfast-test/volume:1", optional: true },
         { image: "holdfast-test/absent:1" },
+        { image: "holdfast-test/unloaded:1", optional: true },
         { image: "holdfast/empty:1", digest: `sha256:${"a".repeat(64)}` },
       ],
     });
 
     expect(other.engine.images).toEqual([]);
     expect(other.engine.refused_images).toEqual([
-      { image: "holdfast-test/absent:1", reason: expect.stringContaining("not in this engine") },
-      { image: "holdfast-test/volume:1", reason: expect.stringContaining("VOLUME") },
-      { image: "holdfast/empty:1", reason: expect.stringContaining("pinned") },
-      { image: "holdfast/shell:1", reason: "it lacks program no-such-program" },
+      { image: "holdfast-test/absent:1", reason: "it is not in this engine", expected: false },
+      { image: "holdfast-test/unloaded:1", reason: "it is not in this engine", expected: true },
+      { image: "holdfast-test/volume:1", reason: expect.stringContaining("VOLUME"), expected: false },
+      { image: "holdfast/empty:1", reason: expect.stringContaining("pinned"), expected: false },
+      { image: "holdfast/shell:1", reason: "it lacks program no-such-program", expected: false },
     ]);
     await other.close();
   });

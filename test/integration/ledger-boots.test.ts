@@ -256,3 +256,27 @@ describe("fleet", () => {
     expect(await f.ledger.fleet(null)).toMatchObject({ grants_open_in_ms: LEASE_MS });
   });
 });
+
+describe("what a host tells of its images", () => {
+  const digest = `sha256:${"a".repeat(64)}`;
+  const holds = { programs: { sh: null }, imports: { numpy: "1.24.2" } };
+  const hostOf = async (of: Worker) => (await f.ledger.hosts.list()).find(({ host_id }) => host_id === of.host_id);
+
+  it("is shown with them; the next worker tells it anew, and one beside it adds what it alone knows", async () => {
+    const refused_images = [{ image: "lab:none", reason: "it is not in this engine", expected: true }];
+    const first = await f.register({ images: [{ image: "lab:np", digest, holds }], refused_images });
+    expect(await hostOf(first)).toMatchObject({ images: [{ image: "lab:np", digest, holds }], refused_images });
+
+    const other = { image: "lab:np", reason: "it lacks import numpy", expected: false };
+    await f.register({ host_id: first.host_id, images: [{ image: "lab:bare", digest }], refused_images: [other] });
+    expect(await hostOf(first)).toMatchObject({
+      images: [
+        { image: "lab:bare", digest },
+        { image: "lab:np", digest, holds },
+      ],
+      refused_images,
+    });
+
+    await f.dies(first);
+  });
+});

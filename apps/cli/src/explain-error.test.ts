@@ -16,7 +16,7 @@ describe("an error", () => {
       2,
     ],
     [new HoldfastError("LEDGER_UNAVAILABLE"), "REDIS_URL", 125],
-    [new HoldfastError("IMAGE_NOT_ALLOWED"), "holdfast hosts", 125],
+    [new HoldfastError("IMAGE_NOT_ALLOWED"), "holdfast images", 125],
     [new CommanderError(1, "commander.unknownOption", "error: unknown option '--x'\n(Did you mean --y?)"), "'--x'", 2],
     [new TypeError("x is not a function"), "unexpected failure", 125],
     ["text", "unexpected failure: text", 125],

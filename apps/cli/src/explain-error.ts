@@ -23,7 +23,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   LEDGER_UNAVAILABLE: " Is its Redis running, and is REDIS_URL right?",
   TASK_NOT_FOUND: " `holdfast ls` lists the tasks of a workspace.",
   HOST_NOT_FOUND: " `holdfast hosts` lists them.",
-  IMAGE_NOT_ALLOWED: " `holdfast hosts` lists the images that are.",
+  IMAGE_NOT_ALLOWED: " `holdfast images` lists those that are.",
 };
 
 function explainRefusal(error: HoldfastError): Explanation {

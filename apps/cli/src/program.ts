@@ -7,6 +7,7 @@ import { addDown } from "./commands/down.js";
 import { addDrain, addUndrain } from "./commands/drain.js";
 import { addGateway } from "./commands/gateway.js";
 import { addHosts } from "./commands/hosts.js";
+import { addImages } from "./commands/images.js";
 import { addLimits } from "./commands/limits.js";
 import { addLs } from "./commands/ls.js";
 import { addOutcome } from "./commands/outcome.js";
@@ -44,6 +45,7 @@ export function createProgram(context: CommandContext): Command {
     addSandboxes,
     addDrain,
     addUndrain,
+    addImages,
     addLimits,
     addDoctor,
     addWorker,

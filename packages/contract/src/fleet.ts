@@ -47,8 +47,36 @@ export const taskViewSchema = z.object({
 export type TaskView = z.infer<typeof taskViewSchema>;
 
 /** An image a host offers. `digest` is the registry's where there is one, else the image id. */
-export const imageOfferSchema = z.object({ image: z.string(), digest: z.string() });
+export const imageOfferSchema = z.object({
+  image: z.string(),
+  digest: z.string(),
+  /** What the check by a real run found, each with its version or null where it tells none. Absent: not checked. */
+  holds: z
+    .object({
+      programs: z.record(z.string(), z.string().nullable()),
+      imports: z.record(z.string(), z.string().nullable()),
+    })
+    .optional(),
+});
 export type ImageOffer = z.infer<typeof imageOfferSchema>;
+export type ImageHolds = NonNullable<ImageOffer["holds"]>;
+
+/** An image that is allowed on a host and not offered there. */
+export const refusedImageSchema = z.object({
+  image: z.string(),
+  /** Safe to show; holds no path, address or engine text. */
+  reason: z.string(),
+  /** True where the allow list says that it may be absent, and it is. */
+  expected: z.boolean(),
+});
+export type RefusedImage = z.infer<typeof refusedImageSchema>;
+
+/** What a host notes of one image: what it holds, or why it is not offered. */
+export const imageNoteSchema = z.object({
+  holds: imageOfferSchema.shape.holds,
+  refusal: refusedImageSchema.omit({ image: true }).optional(),
+});
+export type ImageNote = z.infer<typeof imageNoteSchema>;
 
 /** What a boot's pool reserves of its host for sandboxes that wait: these run nothing, so neither slots nor cpu. */
 export const sliceSchema = z.object({ memory_mb: z.int().nonnegative(), pids: z.int().nonnegative() });
@@ -83,6 +111,7 @@ export const hostViewSchema = z.object({
   /** The part of `reserved` that is slices. */
   pool_reserved: sliceSchema,
   images: z.array(imageOfferSchema),
+  refused_images: z.array(refusedImageSchema),
   runtimes: z.array(z.string()),
   /** False while its workers report the engine as sick. */
   engine_healthy: z.boolean(),

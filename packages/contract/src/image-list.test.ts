@@ -6,7 +6,7 @@ const one = (image: object) => ({ images: [image] });
 describe("imageListSchema", () => {
   it("fills what may be left out", () => {
     expect(imageListSchema.parse(one({ image: "holdfast/empty:1" }))).toEqual({
-      images: [{ image: "holdfast/empty:1", digest: null, requires: { programs: [], imports: [] } }],
+      images: [{ image: "holdfast/empty:1", digest: null, optional: false, requires: { programs: [], imports: [] } }],
     });
   });
 

@@ -36,6 +36,8 @@ export const imageListSchema = z
             .regex(/^sha256:[0-9a-f]{64}$/, "must be sha256: and 64 hex digits")
             .nullable()
             .default(null),
+          /** Its absence is no news: a host that lacks it does not warn. */
+          optional: z.boolean().default(false),
           /** Met by a real run in a sandbox before the image is offered. */
           requires: z
             .strictObject({

@@ -7,6 +7,7 @@ import type {
   FleetId,
   HostId,
   ImageOffer,
+  RefusedImage,
   Resources,
   SandboxId,
   StrangeSandbox,
@@ -129,7 +130,7 @@ export interface Engine {
   /** Images allowed, present, without VOLUME, whose `requires` were met by a real run. */
   readonly images: readonly ImageOffer[];
   /** Images that are allowed but not offered, and why. */
-  readonly refused_images: readonly { image: string; reason: string }[];
+  readonly refused_images: readonly RefusedImage[];
   /** True if the engine answered within its deadline. */
   ping(): Promise<boolean>;
   create(spec: SandboxSpec): Promise<CreateReply>;

@@ -10,6 +10,7 @@ const OTHER = `sha256:${"3".repeat(64)}`;
 const allowed = (image: string, digest: string | null = null): AllowedImage => ({
   image,
   digest,
+  optional: false,
   requires: { programs: [], imports: [] },
 });
 

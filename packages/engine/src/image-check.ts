@@ -1,9 +1,7 @@
-/** Which images a host offers: allowed, present, pinned, without VOLUME, and holding what they must hold. */
-import { type AllowedImage, drawSandboxId, type Resources, TIMES } from "@holdfast/contract";
-import type { GuestSinks } from "@holdfast/guest";
+/** Which images a host may offer: allowed, present, pinned, without VOLUME. */
+import { type AllowedImage, TIMES } from "@holdfast/contract";
 import { parseImageEnvironment } from "./default-environment.js";
-import type { CreateReply, Sandbox, SandboxSpec } from "./engine.js";
-import type { EngineConnection } from "./engine-connection.js";
+import { createEngineConnection, type EngineConnection } from "./engine-connection.js";
 import { type JsonReader, reader } from "./json-reader.js";
 
 export interface KnownImage {
@@ -17,12 +15,7 @@ export interface KnownImage {
 
 export type ImageLook =
   | { readonly kind: "known"; readonly image: KnownImage }
-  | { readonly kind: "refused"; readonly reason: string };
-
-const CHECK_RESOURCES: Resources = { cpu: 1, memory_mb: 256, disk_mb: 16, pids_limit: 64 };
-const CHECK_LIFETIME_SECONDS = 300;
-const PROGRAM_MS = 5_000;
-const IMPORT_MS = 30_000;
+  | { readonly kind: "refused"; readonly reason: string; readonly absent: boolean };
 
 /** The repository of a reference, without tag and digest. */
 function repositoryOf(reference: string): string {
@@ -58,8 +51,8 @@ export function judgeImage(allowed: AllowedImage, details: JsonReader): ImageLoo
   return { kind: "known", image: { image: allowed.image, digest, id, environment: parseImageEnvironment(entries) } };
 }
 
-function refused(reason: string): ImageLook {
-  return { kind: "refused", reason };
+function refused(reason: string, absent = false): ImageLook {
+  return { kind: "refused", reason, absent };
 }
 
 export async function lookUpImage(connection: EngineConnection, allowed: AllowedImage): Promise<ImageLook> {
@@ -70,57 +63,16 @@ export async function lookUpImage(connection: EngineConnection, allowed: Allowed
     idempotent: true,
   });
   if (reply.kind === "ok") return judgeImage(allowed, reader(reply.value));
-  return refused(reply.failure.kind === "not_found" ? "it is not in this engine" : "the engine could not be asked");
+  if (reply.failure.kind === "not_found") return refused("it is not in this engine", true);
+  return refused("the engine could not be asked");
 }
 
-const SILENT: GuestSinks = { stdout() {}, stderr() {}, progress() {} };
-
-async function run(sandbox: Sandbox, argv: readonly string[], timeout_ms: number) {
-  const { exited } = sandbox.exec(
-    { argv, env: {}, working_directory: "/workspace", stdin: Buffer.alloc(0), timeout_ms, leftovers: "kill" },
-    SILENT,
-  );
-  return exited;
-}
-
-/** What `allowed.requires` names and the sandbox does not have. A program passes by being started. */
-async function missingIn(sandbox: Sandbox, { requires }: AllowedImage): Promise<string[]> {
-  const missing: string[] = [];
-  for (const program of requires.programs) {
-    const exit = await run(sandbox, [program], PROGRAM_MS);
-    if (exit.start_failure !== null) missing.push(`program ${program}`);
-  }
-  for (const name of requires.imports) {
-    const exit = await run(sandbox, ["python3", "-c", `import ${name}`], IMPORT_MS);
-    if (exit.exit_code !== 0) missing.push(`import ${name}`);
-  }
-  return missing;
-}
-
-/** Runs a sandbox of the image; null where it holds what it must, else why it is refused. */
-export async function checkByRun(
-  allowed: AllowedImage,
-  runtime: string,
-  create: (spec: SandboxSpec) => Promise<CreateReply>,
-): Promise<string | null> {
-  const lifetime_ms = CHECK_LIFETIME_SECONDS * 1000;
-  const reply = await create({
-    sandbox_id: drawSandboxId(),
-    purpose: "image_check",
-    image: allowed.image,
-    resources: CHECK_RESOURCES,
-    runtime,
-    lifetime_seconds: CHECK_LIFETIME_SECONDS,
-    permission: () => TIMES.boot_lease_ms,
-  });
-  if (reply.kind === "failed") return `no sandbox could be started from it (${reply.failure.error.code})`;
-  try {
-    await reply.sandbox.assign({ lifetime_ms });
-    const missing = await missingIn(reply.sandbox, allowed);
-    return missing.length === 0 ? null : `it lacks ${missing.join(", ")}`;
-  } catch {
-    return "its sandbox ended during the check";
-  } finally {
-    await reply.sandbox.destroy();
-  }
+/** The same for each of `list`, in its order, of an engine that nobody has opened; null where none answers. */
+export async function lookAtImages(
+  socket_path: string,
+  list: readonly AllowedImage[],
+): Promise<readonly ImageLook[] | null> {
+  const connection = createEngineConnection(socket_path);
+  if (!(await connection.ping(TIMES.engine_ping_deadline_ms))) return null;
+  return Promise.all(list.map((allowed) => lookUpImage(connection, allowed)));
 }

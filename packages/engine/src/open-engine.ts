@@ -1,6 +1,12 @@
 /** Opens an engine: connects, learns what and which host it is, delivers the agent, checks images. */
 import { readFile } from "node:fs/promises";
-import { type AllowedImage, HoldfastError, type ImageOffer, parseImageList } from "@holdfast/contract";
+import {
+  type AllowedImage,
+  HoldfastError,
+  type ImageOffer,
+  parseImageList,
+  type RefusedImage,
+} from "@holdfast/contract";
 import { openGuestLink, readAgentProgram } from "@holdfast/guest";
 import { ensureAgentVolume } from "./agent-volume.js";
 import type { Engine, EngineOptions } from "./engine.js";
@@ -9,7 +15,8 @@ import { readFacts, setUpRuntime } from "./engine-facts.js";
 import type { EngineReply } from "./engine-failure.js";
 import type { EngineHost } from "./engine-host.js";
 import { identifyHost } from "./host-identity.js";
-import { checkByRun, type KnownImage, lookUpImage } from "./image-check.js";
+import { type KnownImage, lookUpImage } from "./image-check.js";
+import { checkByRun, type RunCheck } from "./image-run-check.js";
 import { createLane, removalLane } from "./lane.js";
 import { engineOf, sandboxFactory } from "./opened-engine.js";
 import { readOwnNamespaces } from "./posture.js";
@@ -19,7 +26,7 @@ import { readSeccompProfile } from "./seccomp-profile.js";
 const CREATIONS_MAX = 3;
 
 /** Outcomes of checks in this process: an image's content and the agent decide, so nothing makes one stale. */
-const checked = new Map<string, Promise<string | null>>();
+const checked = new Map<string, Promise<RunCheck>>();
 
 function need<T>(reply: EngineReply<T>, what: string): T {
   if (reply.kind === "ok") return reply.value;
@@ -50,7 +57,7 @@ async function connect(options: EngineOptions, closing: AbortSignal): Promise<En
 
 interface Offers {
   readonly images: ImageOffer[];
-  readonly refused: { image: string; reason: string }[];
+  readonly refused: RefusedImage[];
 }
 
 interface Candidate {
@@ -64,7 +71,7 @@ async function lookUpAll(host: EngineHost, list: readonly AllowedImage[], offers
   );
   return looks.flatMap(({ allowed, look }) => {
     if (look.kind === "known") return [{ allowed, image: look.image }];
-    offers.refused.push({ image: allowed.image, reason: look.reason });
+    offers.refused.push({ image: allowed.image, reason: look.reason, expected: look.absent && allowed.optional });
     return [];
   });
 }
@@ -77,11 +84,11 @@ async function checkAll(host: EngineHost, candidates: readonly Candidate[], offe
       const create = sandboxFactory(host, new Map([[allowed.image, image]]));
       const check = checked.get(key) ?? checkByRun(allowed, runtime, create);
       checked.set(key, check);
-      const reason = await check;
+      const found = await check;
       // Only a good answer is kept: a bad one may have been the engine's mood.
-      if (reason !== null) checked.delete(key);
-      if (reason === null) offers.images.push({ image: image.image, digest: image.digest });
-      else offers.refused.push({ image: image.image, reason });
+      if (found.kind === "refused") checked.delete(key);
+      if (found.kind === "met") offers.images.push({ image: image.image, digest: image.digest, holds: found.holds });
+      else offers.refused.push({ image: image.image, reason: found.reason, expected: false });
     }),
   );
 }

@@ -1,6 +1,6 @@
 /** An open engine as the worker holds it. */
 import { dirname } from "node:path";
-import { HoldfastError, type ImageOffer, TIMES } from "@holdfast/contract";
+import { HoldfastError, type ImageOffer, type RefusedImage, TIMES } from "@holdfast/contract";
 import { readProver } from "@holdfast/guest";
 import { refusalOf } from "./admission.js";
 import { createVerified, failedCreation } from "./creation.js";
@@ -50,7 +50,7 @@ async function runSelfCheck(host: EngineHost, images: readonly ImageOffer[], cre
 export interface Offering {
   readonly known: ReadonlyMap<string, KnownImage>;
   readonly images: readonly ImageOffer[];
-  readonly refused_images: readonly { image: string; reason: string }[];
+  readonly refused_images: readonly RefusedImage[];
   close(): void;
 }
 

@@ -2,7 +2,8 @@
 -- boot-register: begins the life of a boot, with its lease, and says what its host offers. The first worker of a
 -- host fixes the host's limits; they may be fixed anew once no boot of the host lives and what is reserved fits.
 -- ARGV: boot, host, engine version, program version, limits ('' for none), default limits,
---   count of runtimes, runtime, ..., image, digest, ... (limits are slots,cpu_milli,memory_mb,pids)
+--   count of runtimes, runtime, ..., image, digest ('' where it is not offered), JSON note of its check, ...
+--   (limits are slots,cpu_milli,memory_mb,pids)
 -- Replies: {registered, limits, promotions} · {limits_differ, recorded} · {image_differs, image, recorded, offered}
 -- Keeps: C1 L4. Idempotent under re-send: a boot registers once.
 --- @include "begin"
@@ -42,8 +43,8 @@ end
 -- One digest a ref in the whole fleet, as far as anybody alive offers it.
 for _, other in ipairs(redis.call('SMEMBERS', key.hosts)) do
   if has_live_boot(other, boot) then
-    for i = first_image, #ARGV, 2 do
-      local digest = redis.call('HGET', key.host_images(other), ARGV[i])
+    for i = first_image, #ARGV, 3 do
+      local digest = ARGV[i + 1] ~= '' and redis.call('HGET', key.host_images(other), ARGV[i])
       if digest and digest ~= ARGV[i + 1] then return { 'image_differs', ARGV[i], digest, ARGV[i + 1] } end
     end
   end
@@ -54,9 +55,16 @@ redis.call('HDEL', key.fleet, 'closed_cleanly')
 redis.call('SADD', key.hosts, host)
 for i, limit in ipairs(numbers(limits)) do redis.call('HSET', key.limits('host', host), AMOUNT[i], limit) end
 redis.call('HSET', key.host(host), 'engine_version', ARGV[3], 'program_version', ARGV[4], 'engine_healthy', '1')
-if alone then redis.call('DEL', key.host_images(host), key.host_runtimes(host)) end
+if alone then redis.call('DEL', key.host_images(host), key.host_image_notes(host), key.host_runtimes(host)) end
 for i = 8, first_image - 1 do redis.call('SADD', key.host_runtimes(host), ARGV[i]) end
-for i = first_image, #ARGV, 2 do redis.call('HSET', key.host_images(host), ARGV[i], ARGV[i + 1]) end
+for i = first_image, #ARGV, 3 do
+  local image, digest, note = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  if digest ~= '' then redis.call('HSET', key.host_images(host), image, digest) end
+  -- What another worker of the host offers is offered, whatever this one found.
+  if digest ~= '' or redis.call('HEXISTS', key.host_images(host), image) == 0 then
+    redis.call('HSET', key.host_image_notes(host), image, note)
+  end
+end
 for _, other in ipairs(redis.call('SMEMBERS', key.host_dead(host))) do
   if redis.call('EXISTS', key.boot(other)) == 0 then redis.call('SREM', key.host_dead(host), other) end
 end

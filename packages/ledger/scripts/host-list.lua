@@ -2,7 +2,7 @@
 -- host-list: hosts with limits, sums, offers and boots.
 -- Replies: {{host, limits, reserved, healthy (0 | 1), drains (0 | 1), engine version, {image, digest, ...},
 --   {runtime, ...}, {boot, state, lease left in ms, held, slice's memory_mb, slice's pids, report of its pool by JSON
---   ('' for none), ...}}, ...}
+--   ('' for none), ...}, {image, JSON note of its check, ...}}, ...}
 -- Keeps: C1 (shown)
 --- @include "begin"
 --- @include "slices"
@@ -27,7 +27,7 @@ for _, host in ipairs(hosts) do
   list[#list + 1] = {
     host, table.concat(redis.call('HMGET', key.limits('host', host), unpack(AMOUNT)), ','), table.concat(sum, ','),
     found[1], found[2] or '0', found[3], redis.call('HGETALL', key.host_images(host)),
-    redis.call('SMEMBERS', key.host_runtimes(host)), boots,
+    redis.call('SMEMBERS', key.host_runtimes(host)), boots, redis.call('HGETALL', key.host_image_notes(host)),
   }
 end
 return list

@@ -7,6 +7,7 @@ import type {
   ImageOffer,
   OwnerToken,
   PoolKeyView,
+  RefusedImage,
   SandboxId,
   Slice,
   StrangeSandbox,
@@ -21,6 +22,8 @@ export interface BootRegistration {
   readonly limits: Amount | null;
   readonly default_limits: Amount;
   readonly images: readonly ImageOffer[];
+  /** Those that are allowed and not offered: told to operators, of no effect. */
+  readonly refused_images?: readonly RefusedImage[];
   readonly runtimes: readonly string[];
   readonly engine_version: string;
   readonly program_version: string;

@@ -14,6 +14,7 @@ import {
   sliceSchema,
 } from "@holdfast/contract";
 import type { Caller } from "./caller.js";
+import { noteText } from "./image-notes.js";
 import { idPart, type Keys } from "./keys.js";
 import type {
   BeatCall,
@@ -175,14 +176,15 @@ async function recover(caller: Caller, boot_id: BootId, limit: number): Promise<
 }
 
 async function register(deps: BootStoreDeps, registration: BootRegistration): Promise<RegisterReply> {
-  const { limits, default_limits, images, runtimes } = registration;
+  const { limits, default_limits, images, refused_images: refused = [], runtimes } = registration;
   const wanted = limits === null ? "" : amountText(checkedAmount(limits));
   const reply = list(
     await deps.caller.run("boot-register", [
       ...[idPart(registration.boot_id), idPart(registration.host_id)],
       ...[registration.engine_version, registration.program_version, wanted],
       ...[amountText(checkedAmount(default_limits)), runtimes.length, ...runtimes],
-      ...images.flatMap(({ image, digest }) => [image, digest]),
+      ...images.flatMap(({ image, digest, holds }) => [image, digest, noteText({ holds })]),
+      ...refused.flatMap(({ image, ...refusal }) => [image, "", noteText({ refusal })]),
     ]),
   );
   const kind = tagOf(reply, ["registered", "limits_differ", "image_differs"]);

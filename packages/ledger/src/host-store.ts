@@ -1,6 +1,7 @@
 /** Hosts in the ledger: what they offer, what is reserved there, and limits of every scope. */
 import { type HostView, hostViewSchema, type SandboxView, type Slice, sandboxViewSchema } from "@holdfast/contract";
 import type { Caller } from "./caller.js";
+import { imagesOf } from "./image-notes.js";
 import { idPart } from "./keys.js";
 import type { HostStore } from "./ledger.js";
 import { listLimits, readLimits, setLimits } from "./limits.js";
@@ -22,7 +23,7 @@ export function createHostStore(caller: Caller): HostStore {
 }
 
 function hostOf(reply: Reply): HostView {
-  const [host, limits, reserved, healthy, draining, version, images, runtimes, boots] = list(reply);
+  const [host, limits, reserved, healthy, draining, version, images, runtimes, boots, notes] = list(reply);
   const shown = rowsOf(boots, 7).map(([boot, state, left, held, memory_mb, pids, report]) => ({
     boot_id: boot,
     state,
@@ -37,7 +38,7 @@ function hostOf(reply: Reply): HostView {
     limits: amountOf(limits),
     reserved: amountOf(reserved),
     pool_reserved: { memory_mb: sliced("memory_mb"), pids: sliced("pids") },
-    images: rowsOf(images, 2).map(([image, digest]) => ({ image, digest })),
+    ...imagesOf(rowsOf(images, 2), rowsOf(notes, 2)),
     runtimes: texts(runtimes).toSorted(),
     engine_healthy: healthy === "1",
     draining: draining === "1",

@@ -61,6 +61,8 @@ export function keysOf(prefix: string) {
     host_boots: ofOne("host", ":boots"),
     host_dead: ofOne("host", ":dead"),
     host_images: ofOne("host", ":images"),
+    /** Of each image that was looked at: what its check found, or why it is not offered. */
+    host_image_notes: ofOne("host", ":image-notes"),
     host_runtimes: ofOne("host", ":runtimes"),
     sum: ofScope("sum"),
     limits: ofScope("limits"),
@@ -75,7 +77,7 @@ export type Keys = ReturnType<typeof keysOf>;
 /** The closed list of keys that may stand without expiry when nothing runs and nobody lives (Q1). */
 export function standingKeys(prefix: string): readonly RegExp[] {
   const root = rootOf(prefix).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const hosts = ["hosts", "host:[^:]+", "host:[^:]+:(boots|dead|images|runtimes)"];
+  const hosts = ["hosts", "host:[^:]+", "host:[^:]+:(boots|dead|images|image-notes|runtimes)"];
   const forms = ["fleet", "fence", ...hosts, "limits:[^:]+:[^:]+", "workspaces"];
   return forms.map((form) => new RegExp(`^${root}:${form}$`));
 }

@@ -88,7 +88,9 @@ async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger): Promis
   });
   try {
     checkImages(engine);
-    for (const refused of engine.refused_images) logger.warn("image_not_offered", { ...refused });
+    for (const { expected, ...refused } of engine.refused_images) {
+      logger[expected ? "info" : "warn"]("image_not_offered", refused);
+    }
     await engine.probe();
   } catch (error) {
     await engine.close();
@@ -105,6 +107,7 @@ async function register(deps: BootDeps, engine: Engine) {
     limits: wantedLimits(deps.config, default_limits),
     default_limits,
     images: engine.images,
+    refused_images: engine.refused_images,
     runtimes: engine.facts.runtimes,
     engine_version: engine.facts.engine_version,
     program_version: deps.program_version,

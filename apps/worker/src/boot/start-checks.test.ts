@@ -20,7 +20,7 @@ describe("what a worker refuses to start on", () => {
   });
 
   test("no image to offer, with the reason of each and what loads our own", () => {
-    const refused_images = [{ image: "a:1", reason: "declares VOLUME" }];
+    const refused_images = [{ image: "a:1", reason: "declares VOLUME", expected: false }];
 
     expect(() => checkImages({ images: [], refused_images })).toThrow(/a:1: declares VOLUME; \.\/scripts\/setup /);
   });

@@ -67,6 +67,7 @@ key.host = of_one(':host:', '')
 key.host_boots = of_one(':host:', ':boots')
 key.host_dead = of_one(':host:', ':dead')
 key.host_images = of_one(':host:', ':images')
+key.host_image_notes = of_one(':host:', ':image-notes')
 key.host_runtimes = of_one(':host:', ':runtimes')
 
 -- The fleet's own scope has the id `all`.
