@@ -8,7 +8,7 @@ import { findFleet } from "./fleet-address.js";
 import type { Console } from "./output/console.js";
 
 /** A command says within five seconds that Redis is away, its own start included. */
-const FAIL_FAST_MS = 3_000;
+export const FAIL_FAST_MS = 3_000;
 
 /** What every command gets. */
 export interface CommandContext {

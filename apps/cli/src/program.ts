@@ -11,6 +11,7 @@ import { addImages } from "./commands/images.js";
 import { addLimits } from "./commands/limits.js";
 import { addLs } from "./commands/ls.js";
 import { addOutcome } from "./commands/outcome.js";
+import { addRetention } from "./commands/retention.js";
 import { addRun } from "./commands/run.js";
 import { addSandboxes } from "./commands/sandboxes.js";
 import { addStatus } from "./commands/status.js";
@@ -40,20 +41,7 @@ export function createProgram(context: CommandContext): Command {
   for (const add of [addUp, addDown, addRun, addSubmit, addWatch, addOutcome, addStatus, addLs, addCancel]) {
     add(program, context);
   }
-  for (const add of [
-    addHosts,
-    addSandboxes,
-    addDrain,
-    addUndrain,
-    addImages,
-    addLimits,
-    addDoctor,
-    addWorker,
-    addSupervise,
-    addGateway,
-    addConfig,
-  ]) {
-    add(program, context);
-  }
+  const ofHosts = [addHosts, addSandboxes, addDrain, addUndrain, addImages, addLimits, addRetention, addDoctor];
+  for (const add of [...ofHosts, addWorker, addSupervise, addGateway, addConfig]) add(program, context);
   return program;
 }

@@ -10,6 +10,7 @@ export interface CareMetrics {
   readonly dead_boots_holding: Gauge;
   readonly tasks_recovered_total: Counter;
   readonly reservations_freed_total: Counter;
+  readonly retention_removed_total: Counter;
 }
 
 export function createCareMetrics(metrics: Metrics): CareMetrics {
@@ -26,5 +27,6 @@ export function createCareMetrics(metrics: Metrics): CareMetrics {
     dead_boots_holding: gauge("dead_boots_holding", "Dead boots whose capacity is not free yet."),
     tasks_recovered_total: counter("tasks_recovered_total", "Tasks taken from dead boots.", "became"),
     reservations_freed_total: counter("reservations_freed_total", "Reservations of dead boots given back.", "right"),
+    retention_removed_total: counter("retention_removed_total", "What was kept long enough, and was removed.", "kind"),
   };
 }

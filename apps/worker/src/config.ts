@@ -1,7 +1,7 @@
 /** The only place where the worker reads its environment. */
 import { fileURLToPath } from "node:url";
 import { LOG_LEVELS, loadConfig } from "@holdfast/chassis";
-import { fleetIdSchema, keyPrefixSchema } from "@holdfast/contract";
+import { fleetIdSchema, keyPrefixSchema, type Retention } from "@holdfast/contract";
 import { z } from "zod";
 
 /** The repository's folders, from the built program and from its source alike. */
@@ -47,6 +47,14 @@ export const workerConfigSchema = z.object({
   HOLDFAST_SUPERVISE_PORT: whole.min(0).max(65_535).default(7072),
   /** How long running tasks may go on after SIGTERM, in seconds; then they are handed back. */
   HOLDFAST_DRAIN_GRACE_SECONDS: z.coerce.number().min(0).max(86_400).default(30),
+  /** How much of what has ended the fleet keeps; the last program that sets one sets it for all. */
+  HOLDFAST_RETENTION_RECORDS_SECONDS: whole.min(60).max(2_592_000).optional(),
+  HOLDFAST_RETENTION_OUTPUT_SECONDS: whole.min(60).max(2_592_000).optional(),
+  /** Records of ended tasks that each workspace keeps; 0 for any number. */
+  HOLDFAST_RETENTION_RECORDS_MAX: whole.min(0).optional(),
+  /** No record goes for its workspace's number of them before it is this old. */
+  HOLDFAST_RETENTION_RECORDS_SECONDS_MIN: whole.min(0).max(86_400).optional(),
+  HOLDFAST_RETENTION_JOBS_MAX: whole.min(0).max(1_000).optional(),
   HOLDFAST_LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
   /** Accept a Redis that keeps no append-only file: a crash of it may lose accepted tasks. */
   HOLDFAST_ALLOW_NO_AOF: flag,
@@ -59,6 +67,19 @@ export type WorkerConfig = z.infer<typeof workerConfigSchema>;
 /** Path of the engine's socket. */
 export function engineSocketOf(config: Pick<WorkerConfig, "DOCKER_HOST">): string {
   return config.DOCKER_HOST.slice("unix://".length);
+}
+
+/** What this program sets for its fleet; what is absent stays as the fleet has it. */
+export function retentionOf(config: WorkerConfig): Partial<Retention> {
+  const seconds = (value: number | undefined) => (value === undefined ? undefined : value * 1_000);
+  const all = {
+    record_ms: seconds(config.HOLDFAST_RETENTION_RECORDS_SECONDS),
+    output_ms: seconds(config.HOLDFAST_RETENTION_OUTPUT_SECONDS),
+    records_max: config.HOLDFAST_RETENTION_RECORDS_MAX,
+    records_min_ms: seconds(config.HOLDFAST_RETENTION_RECORDS_SECONDS_MIN),
+    jobs_max: config.HOLDFAST_RETENTION_JOBS_MAX,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
 /** Variables whose values are never shown whole. Passwords inside URLs are masked anyway. */

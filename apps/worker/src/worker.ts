@@ -17,7 +17,7 @@ import { type Ledger, openLedger } from "@holdfast/ledger";
 import { openTaskQueue } from "@holdfast/queue";
 import { type Boot, type BootDeps, startBoot } from "./boot/boot.js";
 import { checkServer, isRefusal, StartRefused } from "./boot/start-checks.js";
-import { engineSocketOf, WORKER_SECRETS, type WorkerConfig } from "./config.js";
+import { engineSocketOf, retentionOf, WORKER_SECRETS, type WorkerConfig } from "./config.js";
 import { readGauges } from "./read-gauges.js";
 import { createWorkerMetrics } from "./worker-metrics.js";
 
@@ -133,6 +133,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
     if ((await ledger.tailKept()) === "may_be_lost")
       logger.warn("redis_may_lose_its_tail", { message: TAIL_MAY_BE_LOST });
     const fleet_id = await joinFleet(ledger, config);
+    await ledger.retention.set(retentionOf(config));
     const metrics = createWorkerMetrics(registry);
     const program_version = programVersion();
     const opens = { openEngine: options.openEngine ?? openEngine };

@@ -9,6 +9,7 @@ export * from "./image-list.js";
 export * from "./outcome.js";
 export * from "./request.js";
 export * from "./resources.js";
+export * from "./retention.js";
 export { byteLength, clip } from "./text.js";
 export * from "./times.js";
 export * from "./waiting.js";

@@ -17,6 +17,7 @@ export const TIMES = {
   sweep_ms: 5_000,
   healing_ms: 1_000,
   queue_timeouts_ms: 1_000,
+  retention_ms: 5_000,
   creation_try_ms: 30_000,
   hello_ms: 10_000,
   engine_kill_ms: 15_000,

@@ -19,7 +19,7 @@ if not task or not holds(task, grant) then return { 'fenced' } end
 
 redis.call('HSET', key.reservation(grant.token), 'state', 'draining')
 if ARGV[10] ~= '' then
-  redis.call('SET', key.output(task.workspace, task.id), ARGV[10], 'PX', OUTPUT_RETENTION_MS)
+  redis.call('SET', key.output(task.workspace, task.id), ARGV[10], 'PX', output_ms())
 end
 for i = 11, #ARGV do emit(task, ARGV[i], key.logs(task.workspace, task.id)) end
 finish(task, ARGV[7], ARGV[8], ARGV[9], promotions, grant.token)

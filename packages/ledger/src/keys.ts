@@ -37,6 +37,8 @@ export function keysOf(prefix: string) {
     waiting: `${root}:waiting`,
     /** Workspaces that have limits or unfinished tasks. */
     workspaces: `${root}:workspaces`,
+    /** Workspaces that may have records. */
+    retained: `${root}:retained`,
     task: ofTask(""),
     body: ofTask(":body"),
     events: ofTask(":events"),
@@ -47,6 +49,8 @@ export function keysOf(prefix: string) {
     /** Channel of a task's events. */
     news: ofTask(":news"),
     index: ofOne("index", ""),
+    /** Tasks that ended, by when, and so in which order they may be removed. */
+    ended: ofOne("ended", ""),
     reservation: ofOne("reservation", ""),
     gone: ofOne("gone", ""),
     boot: ofOne("boot", ""),
@@ -78,6 +82,6 @@ export type Keys = ReturnType<typeof keysOf>;
 export function standingKeys(prefix: string): readonly RegExp[] {
   const root = rootOf(prefix).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const hosts = ["hosts", "host:[^:]+", "host:[^:]+:(boots|dead|images|image-notes|runtimes)"];
-  const forms = ["fleet", "fence", ...hosts, "limits:[^:]+:[^:]+", "workspaces"];
+  const forms = ["fleet", "fence", ...hosts, "limits:[^:]+:[^:]+", "workspaces", "retained"];
   return forms.map((form) => new RegExp(`^${root}:${form}$`));
 }

@@ -27,9 +27,11 @@ import type {
 import type { Redis } from "ioredis";
 import type { BootStore } from "./boot-lives.js";
 import type { Delivery, Grant, Promotion } from "./delivery.js";
+import type { RetentionStore } from "./retain-step.js";
 
 export type * from "./boot-lives.js";
 export type * from "./delivery.js";
+export type { RetainStep, RetentionStore } from "./retain-step.js";
 
 export type AcceptReply =
   /** `delivery.job_id` names the job that carries the current delivery. */
@@ -255,6 +257,7 @@ export interface Ledger {
   readonly boots: BootStore;
   readonly hosts: HostStore;
   readonly events: EventStore;
+  readonly retention: RetentionStore;
   /**
    * The fleet recorded in this ledger; records `wanted` (or a drawn one) where there is none yet. Call it first:
    * a ledger that nobody opened grants nothing for one lease. `born` (default: `wanted` is null) says that no host

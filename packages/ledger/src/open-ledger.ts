@@ -9,6 +9,7 @@ import { createHostStore } from "./host-store.js";
 import { keysOf, rootOf } from "./keys.js";
 import type { FleetReply, Ledger, LedgerOptions, OpenLedger } from "./ledger.js";
 import { list, whole } from "./replies.js";
+import { createRetentionStore } from "./retention.js";
 import { loadScripts, type Scripts } from "./script-loader.js";
 import { problemsOf, tailOf } from "./server-problems.js";
 import { createSubscriber } from "./subscriber.js";
@@ -67,6 +68,7 @@ export function composeLedger(options: LedgerOptions, scripts: Scripts): Ledger 
     boots: createBootStore({ caller, keys, subscriber, lease_ms }),
     hosts: createHostStore(caller),
     events: createEventStore({ caller, keys, subscriber }),
+    retention: createRetentionStore(caller),
     fleet: (wanted, born) => openFleet(caller, wanted, born ?? wanted === null),
     closeCleanly: async () => whole(await caller.run("fleet-close", [])) === 1,
     serverProblems: async () => problemsOf(await infoOf(caller)),

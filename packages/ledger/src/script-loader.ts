@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { BOUNDS, TIMES } from "@holdfast/contract";
+import { BOUNDS, RETENTION_DEFAULTS, TIMES } from "@holdfast/contract";
 import * as failures from "./task-failures.js";
 import { usedParts } from "./used-parts.js";
 
@@ -85,6 +85,11 @@ function valuesOf(lease_ms: number): string {
     LEASE_MS: lease_ms,
     RECORD_RETENTION_MS: TIMES.record_retention_ms,
     OUTPUT_RETENTION_MS: TIMES.output_retention_ms,
+    /** Longer than a plain producer's job is under way once its task has ended. */
+    PLAIN_RETENTION_MS: 3_600_000,
+    RECORDS_MAX: RETENTION_DEFAULTS.records_max,
+    RECORDS_MIN_MS: RETENTION_DEFAULTS.records_min_ms,
+    JOBS_MAX: RETENTION_DEFAULTS.jobs_max,
     TOMBSTONE_RETENTION_MS: TIMES.tombstone_retention_ms,
     LOST_TAIL_MS,
     /** Longer than any copy of an admit can be under way. */

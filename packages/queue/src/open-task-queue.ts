@@ -9,6 +9,7 @@ import { countsOf, stateOf } from "./job-states.js";
 import { promoteJob } from "./promote-job.js";
 import { ShownQueue } from "./shown-queue.js";
 import { type Consumer, SHARED_QUEUE, type TaskQueue, type TaskQueueOptions } from "./task-queue.js";
+import { trimFinished } from "./trim-finished.js";
 
 const DEFAULT_PREFIX = "bull";
 const DEFAULT_FAIL_FAST_MS = 10_000;
@@ -64,6 +65,8 @@ export function openTaskQueue(options: TaskQueueOptions): TaskQueue {
       };
     },
     removeBootQueue: (boot_id) => boundedCall(fail_fast_ms, () => removeQueue(connection, queues, bootQueue(boot_id))),
+    trimFinished: (kept, dry_run = false) =>
+      boundedCall(fail_fast_ms, () => trimFinished(queues.get(SHARED_QUEUE), kept, dry_run)),
     boardQueue: () => queues.get(SHARED_QUEUE),
     openBootQueue: (boot_id) => openQueue(connection, prefix, bootQueue(boot_id)),
     close: async () => {

@@ -66,6 +66,12 @@ export interface QueueCounts {
   readonly paused: boolean;
 }
 
+export interface Trimmed {
+  readonly removed: number;
+  /** Beyond the number and still there. */
+  readonly left: number;
+}
+
 /** The queue as Bull Board takes it. */
 export type BoardQueue = Queue;
 
@@ -96,6 +102,11 @@ export interface TaskQueue {
   consume(options: ConsumeOptions): Promise<Consumer>;
   /** Removes a dead boot's own queue with all in it; repeatable. Routes are facts of the ledger, never of a queue. */
   removeBootQueue(boot_id: BootId): Promise<void>;
+  /**
+   * Removes jobs of the shared queue that completed, and likewise those that failed, beyond `kept`: the oldest first,
+   * 1,000 each at most. Jobs of plain producers may say themselves that they stay for ever. `dry_run` only counts.
+   */
+  trimFinished(kept: number, dry_run?: boolean): Promise<Trimmed>;
   /** The BullMQ queue behind `tasks`, for Bull Board. */
   boardQueue(): BoardQueue;
   /** A boot's own queue likewise, whether it is there or not. Whoever opens it closes it. */

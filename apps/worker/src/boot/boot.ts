@@ -26,6 +26,7 @@ import { hostSlotsDuty } from "../duties/host-slots.js";
 import { ownQueueDuty, sendBack } from "../duties/own-queue.js";
 import { healingDuty, queueTimeoutsDuty, waitingHeadsDuty } from "../duties/queue-care.js";
 import { recoveryDuty } from "../duties/recovery.js";
+import { retentionDuty } from "../duties/retention.js";
 import { sweepDuty } from "../duties/sweep.js";
 import { type Intake, openIntake } from "../intake/consume.js";
 import { createBootSights } from "../recovery/boot-sights.js";
@@ -133,6 +134,7 @@ function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: 
   const others = [
     healingDuty(state),
     queueTimeoutsDuty(state),
+    retentionDuty(state),
     hostSlotsDuty(state),
     ownQueueDuty(state),
     heartbeatsDuty(state),

@@ -21,11 +21,12 @@ import { openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { createLease, type Lease } from "../boot/lease.js";
 import { StartRefused } from "../boot/start-checks.js";
 import { createCareMetrics } from "../care-metrics.js";
-import { engineSocketOf, WORKER_SECRETS, type WorkerConfig } from "../config.js";
+import { engineSocketOf, retentionOf, WORKER_SECRETS, type WorkerConfig } from "../config.js";
 import { bootWatchDuty } from "../duties/boot-watch.js";
 import type { Care } from "../duties/care.js";
 import { healingDuty, queueTimeoutsDuty, waitingHeadsDuty } from "../duties/queue-care.js";
 import { recoveryDuty } from "../duties/recovery.js";
+import { retentionDuty } from "../duties/retention.js";
 import { sweepDuty } from "../duties/sweep.js";
 import { createBootSights } from "../recovery/boot-sights.js";
 import { contactDuty } from "./contact.js";
@@ -100,7 +101,8 @@ function startDuties(care: Supervised, contact: Duty, loop: (duty: Duty) => Runn
   care.pokeSweep = sweep.poke;
   care.pokeRecovery = recovery.poke;
   care.pokeBootWatch = watch.poke;
-  const others = [engineLookDuty(care), healingDuty(care), queueTimeoutsDuty(care), waitingHeadsDuty(care)];
+  const moving = [healingDuty(care), queueTimeoutsDuty(care), waitingHeadsDuty(care)];
+  const others = [engineLookDuty(care), ...moving, retentionDuty(care)];
   return [loop(contact), sweep, recovery, watch, ...others.map(loop)];
 }
 
@@ -122,7 +124,9 @@ export async function startSupervisor(
     try {
       for (const { message } of await ledger.serverProblems()) logger.warn("server_refused_by_workers", { message });
       const opened = { config, ledger, queue, lease, registry, logger };
-      return await serve(opened, await joinFleet(ledger, config), health);
+      const fleet_id = await joinFleet(ledger, config);
+      await ledger.retention.set(retentionOf(config));
+      return await serve(opened, fleet_id, health);
     } catch (error) {
       await health.close();
       throw error;

@@ -43,7 +43,10 @@ end
 local function begin_backlog(task, own, all)
   add_first(task, 'workspace', task.workspace, own)
   add_first(task, 'fleet', 'all', all)
-  if own[2] == 0 then list_workspace(task.workspace) end
+  if own[2] == 0 then
+    list_workspace(task.workspace)
+    redis.call('SADD', key.retained, task.workspace)
+  end
 end
 
 -- Answers whether it was the last unfinished task of its workspace.

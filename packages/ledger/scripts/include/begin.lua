@@ -2,9 +2,19 @@
 --- @include "values"
 --- @include "clock"
 --- @include "keys"
-local schema = redis.call('HGET', key.fleet, 'schema')
+local settings = redis.call('HMGET', key.fleet, 'schema', 'record_ms', 'output_ms')
+local schema = settings[1]
 if schema and schema ~= SCHEMA then
   return redis.error_reply('SCHEMA ' .. schema)
+end
+
+-- How long records, and output text, are kept from the end on.
+local function record_ms()
+  return tonumber(settings[2] or RECORD_RETENTION_MS)
+end
+
+local function output_ms()
+  return math.min(tonumber(settings[3] or OUTPUT_RETENTION_MS), record_ms())
 end
 
 local function record(name)

@@ -7,12 +7,19 @@
 -- Records are kept from the end on; one whose sandbox is not yet proven gone stays until it is.
 local function retain(task)
   if not terminal(task) or tonumber(task.open) > 0 then return end
-  redis.call('PEXPIRE', task.name, RECORD_RETENTION_MS)
+  redis.call('PEXPIRE', task.name, record_ms())
 end
 
 local function forget_body(task)
   redis.call('DEL', key.body(task.workspace, task.id))
-  if end_backlog(task) then redis.call('PEXPIRE', key.index(task.workspace), RECORD_RETENTION_MS) end
+  if end_backlog(task) then redis.call('PEXPIRE', key.index(task.workspace), record_ms()) end
+end
+
+-- In the order they may be removed: a plain producer's job may come once more, so that its task counts as younger.
+local function list_ended(task, followed)
+  local plain = followed or task.job ~= job_of(task, task.delivery)
+  redis.call('ZADD', key.ended(task.workspace), int(now_ms + (plain and PLAIN_RETENTION_MS or 0)), task.id)
+  redis.call('PEXPIRE', key.ended(task.workspace), int(record_ms() + PLAIN_RETENTION_MS))
 end
 
 -- Followers, and the task's own job where that sleeps. Followers are kept a while for a re-send.
@@ -29,7 +36,10 @@ local function finish(task, status, outcome, finished, promotions, ended_by)
   emit_state(task, finished)
   leave(task)
   leave_route(task)
-  add_own_jobs(task, promotions, waits)
+  local before = #promotions
+  add_own_jobs(task, promotions, false)
+  list_ended(task, #promotions > before)
+  if waits then promotions[#promotions + 1] = promotion(task) end
   forget_body(task)
   set(task, {
     status = status, outcome = outcome, ended_ms = int(now_ms), sequence = task.sequence, ended_by = ended_by,
@@ -38,9 +48,9 @@ local function finish(task, status, outcome, finished, promotions, ended_by)
     redis.call('ZREM', key.pending, task.member)
     redis.call('ZREM', key.healing, task.member)
   end
-  redis.call('PEXPIRE', key.events(task.workspace, task.id), RECORD_RETENTION_MS)
+  redis.call('PEXPIRE', key.events(task.workspace, task.id), record_ms())
   for _, name in ipairs({ key.logs, key.marks, key.followers }) do
-    redis.call('PEXPIRE', name(task.workspace, task.id), OUTPUT_RETENTION_MS)
+    redis.call('PEXPIRE', name(task.workspace, task.id), output_ms())
   end
   free_shared_scopes(task)
   retain(task)

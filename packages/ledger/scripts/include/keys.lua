@@ -45,6 +45,7 @@ key.pending = root .. ':pending'
 key.healing = root .. ':healing'
 key.waiting = root .. ':waiting'
 key.workspaces = root .. ':workspaces'
+key.retained = root .. ':retained'
 
 key.task = of_task('')
 key.body = of_task(':body')
@@ -56,6 +57,7 @@ key.followers = of_task(':followers')
 key.news = of_task(':news')
 
 key.index = of_one(':index:', '')
+key.ended = of_one(':ended:', '')
 key.reservation = of_one(':reservation:', '')
 key.gone = of_one(':gone:', '')
 key.boot = of_one(':boot:', '')

@@ -1,0 +1,44 @@
+import type { RetainReport } from "@holdfast/worker";
+import type { Command } from "commander";
+import { addDataOption, type CommandContext, FAIL_FAST_MS, type FleetOptions } from "../command-context.js";
+import { EXIT } from "../exit-codes.js";
+import { findFleet } from "../fleet-address.js";
+import { facts, span } from "../output/table.js";
+
+interface RetentionOptions extends FleetOptions {
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+function linesOf(report: RetainReport, dry_run: boolean): string[] {
+  const { records_max, record_ms, output_ms, records_min_ms, jobs_max } = report.settings;
+  const number = records_max === 0 ? "any number" : `${records_max} a workspace`;
+  const gone = (removed: number, left: number): string => (dry_run ? `${left} would go` : `${removed} removed`);
+  return facts([
+    ["records", `${report.records} found, ${gone(report.records_removed, report.records_left)}`],
+    ["finished jobs", gone(report.jobs_removed, report.jobs_left)],
+    ["kept", `records ${span(record_ms)}, ${number} (those below ${span(records_min_ms)} all the same)`],
+    ["", `output ${span(output_ms)}, finished jobs ${jobs_max}`],
+  ]);
+}
+
+async function retention(options: RetentionOptions, context: CommandContext): Promise<number> {
+  const { retainOnce } = await import("@holdfast/worker");
+  const dry_run = options.dryRun === true;
+  const fleet = findFleet(context.config, options.data);
+  const report = await retainOnce({ ...fleet, fail_fast_ms: FAIL_FAST_MS, dry_run });
+  const lines = options.json === true ? [JSON.stringify({ dry_run, ...report })] : linesOf(report, dry_run);
+  for (const line of lines) context.console.line(line);
+  return EXIT.ok;
+}
+
+export function addRetention(program: Command, context: CommandContext): void {
+  addDataOption(program.command("retention").summary("remove what was kept long enough"))
+    .description(
+      "Remove what was kept long enough, all of it at once: records of ended tasks beyond a workspace's number, and " +
+        "finished jobs. Workers and supervisors do the same all the time.",
+    )
+    .option("--dry-run", "count what would go and remove nothing")
+    .option("--json", "one JSON object")
+    .action(async (options: RetentionOptions) => context.exit(await retention(options, context)));
+}
