@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { LOST_TAIL_MS, openLedger } from "@holdfast/ledger";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { keysOf } from "../../packages/ledger/src/keys.js";
-import { compose } from "../../packages/ledger/src/script-loader.js";
+import { compose, SCHEMA } from "../../packages/ledger/src/script-loader.js";
 import { type PrivateRedis, startPrivateRedis } from "../support/private-redis.js";
 import { LEASE_MS, type LedgerFixture, openFixture, outcomeOf, request } from "./ledger-fixture.js";
 
@@ -149,7 +149,7 @@ describe("scripts", () => {
   });
 
   it("of another version are refused by the schema number, and change nothing", async () => {
-    await f.redis.hset(`${f.root}:fleet`, "schema", "3");
+    await f.redis.hset(`${f.root}:fleet`, "schema", `${SCHEMA + 1}`);
     const before = await f.digest();
 
     const refusal = {
@@ -163,10 +163,9 @@ describe("scripts", () => {
 
     expect(await f.digest()).toBe(before);
     await f.redis.hset(`${f.root}:fleet`, "schema", "1");
-    const message =
-      "The fleet's ledger is of an earlier version: schema 1, this program has 2. Its data must be emptied.";
+    const message = `The fleet's ledger is of an earlier version: schema 1, this program has ${SCHEMA}. Its data must be emptied.`;
     await expect(f.ledger.fleet(null)).rejects.toMatchObject({ ...refusal, message });
-    await f.redis.hset(`${f.root}:fleet`, "schema", "2");
+    await f.redis.hset(`${f.root}:fleet`, "schema", `${SCHEMA}`);
   });
 
   it("that accept are refused when memory is full; those that settle and free are not", async () => {
