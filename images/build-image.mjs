@@ -72,9 +72,10 @@ function dropOlder(recipe, cache, key) {
 }
 
 /** Apt's lists may name versions that the mirror has already replaced: one refresh mends that. */
-async function resolveAndBuild(recipe, hash, cache) {
+async function resolveAndBuild(recipe, hash, cache, onPackages) {
   for (const again of [true, false]) {
     const packages = versionsOf(recipe, hash, cache);
+    onPackages(recipe, packages);
     const key = `${recipe.name}-${digest(JSON.stringify([hash, packages])).slice(0, 16)}`;
     if (existsSync(join(cache, `${key}.json`)) && existsSync(join(cache, `${key}.tar`))) return { key, from: "cached" };
     try {
@@ -88,11 +89,14 @@ async function resolveAndBuild(recipe, hash, cache) {
   throw new Error("unreachable");
 }
 
-/** `{ image, id, layer, bytes, archive, from }`; `from` is `built` or `cached`. */
-export async function buildImage(name, cache = cacheDirectory()) {
+/**
+ * `{ image, id, layer, bytes, archive, from }`; `from` is `built` or `cached`. `onPackages` hears of the recipe and the
+ * versions before anything is built, and may throw.
+ */
+export async function buildImage(name, { cache = cacheDirectory(), onPackages = () => {} } = {}) {
   mkdirSync(cache, { recursive: true });
   const recipe = readRecipe(name);
-  const { key, from } = await resolveAndBuild(recipe, recipeHash(recipe), cache);
+  const { key, from } = await resolveAndBuild(recipe, recipeHash(recipe), cache, onPackages);
   dropOlder(recipe, cache, key);
   const built = JSON.parse(readFileSync(join(cache, `${key}.json`), "utf8"));
   return { ...built, archive: join(cache, `${key}.tar`), from };

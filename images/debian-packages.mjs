@@ -57,14 +57,23 @@ function parseStanzas(text) {
       .filter((list) => list !== undefined)
       .flatMap((list) => list.split(","))
       .map((group) => group.split("|").map((item) => item.trim().replace(/[ :(].*$/, "")));
-    found.set(name, { name, version: field("Version"), sha256: field("SHA256"), groups });
+    const provides = (field("Provides") ?? "").split(",").map((item) => item.trim().replace(/[ :(].*$/, ""));
+    found.set(name, { name, version: field("Version"), sha256: field("SHA256"), groups, provides });
   }
   return found;
 }
 
+/** The first real package of a group; else, by name, the first that provides one of it. */
+function realName(found, group) {
+  const real = group.find((item) => found.has(item));
+  if (real !== undefined) return real;
+  const providers = [...found.values()].filter(({ provides }) => provides.some((item) => group.includes(item)));
+  return providers.map(({ name }) => name).sort()[0];
+}
+
 function choose(found, without, group, from) {
   if (group.some((name) => without.has(name))) return null;
-  const name = group.find((item) => found.has(item));
+  const name = realName(found, group);
   if (name === undefined) throw new Error(`${from} needs ${group.join(" or ")}, which is in no package list`);
   return name;
 }

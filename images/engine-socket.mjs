@@ -60,6 +60,6 @@ export async function loadImage(socketPath, built) {
     throw new Error(`the engine took the archive of ${built.image} but shows another image under that name`);
   }
   // The one it replaced has lost its name; it stays while a container uses it.
-  if (before !== null) await engineCall(socketPath, "DELETE", `/images/${before.Id}`);
+  if (before !== null) await engineCall(socketPath, "DELETE", `/images/${before.Id}`, { deadline_ms: 60_000 });
   return "loaded";
 }

@@ -8,10 +8,11 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /** Debian's packages ship both spellings; one tree has one place for each program. */
 const MERGED = ["bin", "sbin", "lib", "lib64"];
@@ -27,12 +28,14 @@ function unpack(debs, tree) {
   }
 }
 
+const isFolder = (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
 function expand(tree, pattern) {
   let found = [""];
   for (const segment of pattern.split("/")) {
     found = found.flatMap((base) => {
       if (segment !== "*") return existsSync(join(tree, base, segment)) ? [join(base, segment)] : [];
-      return existsSync(join(tree, base)) ? readdirSync(join(tree, base)).map((name) => join(base, name)) : [];
+      return isFolder(join(tree, base)) ? readdirSync(join(tree, base)).map((name) => join(base, name)) : [];
     });
   }
   return found;
@@ -43,6 +46,13 @@ function put(tree, path, write) {
   mkdirSync(dirname(place), { recursive: true });
   rmSync(place, { force: true, recursive: true });
   write(place);
+}
+
+function link(tree, path, target) {
+  const folders = path.includes("*")
+    ? expand(tree, dirname(path)).filter((folder) => existsSync(join(tree, folder, target)))
+    : [dirname(path)];
+  for (const folder of folders) put(tree, join(folder, basename(path)), (at) => symlinkSync(target, at));
 }
 
 function joinCertificates(tree, folder) {
@@ -72,9 +82,9 @@ function dropEmpty(tree, path, keep) {
 }
 
 /** Hash-based files that are never checked against their sources bear no time: the bytes are the same everywhere. */
-function compileModules(tree, { with: program, folder }) {
+function compileModules(tree, { with: program, folders }) {
   const options = ["-I", "-S", "-m", "compileall", "-q", "-j1", "--invalidation-mode", "unchecked-hash"];
-  const call = ["chroot", tree, join("/", program), ...options, join("/", folder)];
+  const call = ["chroot", tree, join("/", program), ...options, ...folders.map((folder) => join("/", folder))];
   const words = process.getuid() === 0 ? call : ["unshare", "--map-root-user", ...call];
   execFileSync(words[0], words.slice(1), { env: { PATH: process.env.PATH, PYTHONHASHSEED: "0" } });
 }
@@ -92,7 +102,7 @@ export function buildTree(recipe, debs, tree) {
     const content = `${joinCertificates(tree, folder)}\n`;
     put(tree, path, (at) => writeFileSync(at, content));
   }
-  for (const [path, target] of Object.entries(recipe.links)) put(tree, path, (at) => symlinkSync(target, at));
+  for (const [path, target] of Object.entries(recipe.links)) link(tree, path, target);
   if (recipe.applets !== null) linkApplets(tree, recipe.applets);
   if (recipe.compile !== null) compileModules(tree, recipe.compile);
   if (debs.length > 0) dropEmpty(tree, "", new Set(["", ...MERGED.map((name) => join("usr", name)), "tmp", "root"]));

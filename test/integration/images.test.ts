@@ -1,6 +1,6 @@
 /** Images of the recipes: the same id wherever they are built, within their budget, and holding what the list asks. */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseImageList } from "@holdfast/contract";
@@ -76,7 +76,24 @@ describe("image recipes", () => {
   });
 
   it("refuse a name that no recipe has", () => {
-    expect(() => build("first", "--no-load", "pyhton")).toThrow(/no recipe pyhton; there are: empty, python, shell/);
+    expect(() => build("first", "--no-load", "pyhton")).toThrow(
+      /no recipe pyhton; there are: data, empty, python, shell/,
+    );
+  });
+
+  it("are refused where their packages are not the locked ones, and only then, if that is asked for", () => {
+    const locks = join(cache, "locks");
+    const judged =
+      (...more: string[]) =>
+      () =>
+        build("first", "--no-load", "--locks", locks, ...more, "shell");
+    expect(judged("--locked")).toThrow(/holdfast\/shell:1 is not as locked: busybox-static - -> \S+\n/);
+    expect(judged()()).toHaveLength(1);
+
+    judged("--lock")();
+    expect(judged("--locked")()).toHaveLength(1);
+    writeFileSync(join(locks, "shell.json"), JSON.stringify({ packages: { "busybox-static": "1", gone: "2" } }));
+    expect(judged("--locked")).toThrow(/busybox-static 1 -> \S+, gone 2 -> -\n/);
   });
 
   it("leave no half-built folder behind", () => {
@@ -87,10 +104,13 @@ describe("image recipes", () => {
 });
 
 describe("images/allow.json", () => {
-  it("lists every image that a recipe makes, by a tag that is not latest", () => {
+  it("lists every image that a recipe makes, by a tag that is not latest, and those not built unasked as optional", () => {
     const list = parseImageList(readFileSync(join(ROOT, "images", "allow.json"), "utf8"));
-    expect(list.images.map(({ image }) => image).sort()).toEqual(
-      Object.keys(idsOf(build("first", "--no-load"))).sort(),
-    );
+    const recipes = readdirSync(join(ROOT, "images", "recipes")).map((file) => {
+      const { image, optional = false } = JSON.parse(readFileSync(join(ROOT, "images", "recipes", file), "utf8"));
+      return { image, optional };
+    });
+    expect(list.images.map(({ image, optional }) => ({ image, optional }))).toEqual(expect.arrayContaining(recipes));
+    expect(list.images).toHaveLength(recipes.length);
   });
 });
