@@ -1,5 +1,5 @@
 /** After Redis may have lost its tail, grants stay closed: for one lease, and at a host while it shows strangers. */
-import { drawSandboxId, type Fence, type SandboxId } from "@holdfast/contract";
+import { drawBootId, drawSandboxId, type Fence, type SandboxId, type StrangeSandbox } from "@holdfast/contract";
 import { bootQueue } from "@holdfast/ledger";
 import { describe, expect, it } from "vitest";
 import { LEASE_MS, type LedgerFixture, outcomeOf, useFreshLedger, type Worker } from "./ledger-fixture.js";
@@ -13,9 +13,11 @@ useFreshLedger(async (fixture) => {
   worker = await f.register();
 });
 
-async function beat(of: Worker, strange_sandboxes?: readonly SandboxId[], fence_seen: Fence | null = null) {
+type Strange = SandboxId | StrangeSandbox;
+
+async function beat(of: Worker, strange?: readonly Strange[], fence_seen: Fence | null = null) {
   counter += 1;
-  const seen = strange_sandboxes?.map((sandbox_id) => ({ sandbox_id, pool_of: null }));
+  const seen = strange?.map((one) => (typeof one === "string" ? { sandbox_id: one, pool_of: null } : one));
   const looked = seen === undefined ? {} : { strange_sandboxes: seen };
   return f.ledger.boots.beat({ ...of, counter, held: [], fence_seen, engine_healthy: true, ...looked });
 }
@@ -31,7 +33,7 @@ async function newRun(): Promise<void> {
 }
 
 /** A new run of Redis, and the lease for which nothing is granted, with every boot beating. */
-async function leaseAfterNewRun(strange?: readonly SandboxId[]): Promise<void> {
+async function leaseAfterNewRun(strange?: readonly Strange[]): Promise<void> {
   await newRun();
   await beat(worker, strange);
   await f.advance(LEASE_MS / 2);
@@ -122,6 +124,29 @@ describe("a new run of Redis", () => {
     const next = await f.accept();
     await beat(worker, [grant.sandbox_id]);
     expect(await f.admit(worker, next)).toEqual({ kind: "closed" });
+  });
+
+  it("does not take for a stranger what a pool made whose boot answers for it itself, and no other's (C1)", async () => {
+    const sibling = await f.register({ host_id: worker.host_id, limits: null });
+    const made = (pool_of: Worker["boot_id"]) => [{ sandbox_id: drawSandboxId(), pool_of }];
+    const members = made(sibling.boot_id);
+    await leaseAfterNewRun(members);
+    await beat(sibling, []);
+    await beat(worker, members);
+    expect((await f.admit(worker, await f.accept())).kind).toBe("granted");
+
+    const unknown = made(drawBootId());
+    await beat(worker, unknown);
+    await beat(worker, unknown);
+    expect(await f.admit(worker, await f.accept())).toEqual({ kind: "closed" });
+    await f.ledger.boots.drain(sibling.boot_id);
+    await beat(worker, members);
+    expect((await f.admit(worker, await f.accept())).kind).toBe("granted");
+
+    await f.ledger.boots.retire(sibling.boot_id);
+    await beat(worker, members);
+    await beat(worker, members);
+    expect(await f.admit(worker, await f.accept())).toEqual({ kind: "closed" });
   });
 
   it("after a clean close closes no host (L4)", async () => {

@@ -13,16 +13,21 @@ interface Given {
   readonly host_id: HostId;
   /** Sandboxes of the dead boot in the ledger. */
   readonly reserved?: readonly string[];
+  /** Those of them that were recorded as serving their task. */
+  readonly assigned?: readonly string[];
+  readonly holds_slice?: boolean;
   /** What the engine shows of them after a sweep; null where it cannot be asked. */
-  readonly found?: readonly { sandbox_id: string; state: string }[] | null;
+  readonly found?: readonly { sandbox_id: string; state: string; purpose?: string }[] | null;
 }
 
 /** A DEAD boot that holds what the test says, and a list of what recovery asked for, in order. */
-function setup({ host_id, reserved = ["sbx_1"], found = [] }: Given) {
+function setup({ host_id, reserved = ["sbx_1"], assigned = reserved, holds_slice = false, found = [] }: Given) {
   const asked: string[] = [];
   const clock = handClock();
   const say = (text: string): void => void asked.push(text);
-  const sandboxes = reserved.map((sandbox_id) => ({ sandbox_id, boot_id: DEAD }));
+  const sandboxes = reserved.map((sandbox_id) => ({
+    ...{ sandbox_id, boot_id: DEAD, assigned: assigned.includes(sandbox_id) },
+  }));
   const boot = bootStateOf({
     clock,
     boots: {
@@ -32,8 +37,9 @@ function setup({ host_id, reserved = ["sbx_1"], found = [] }: Given) {
         return { requeued: first ? [DELIVERY] : [], settled: [], promotions: [], left: 0 };
       },
       free: async (_: BootId, right: FreeRight) => {
-        say(right.kind === "bound" ? "free bound" : `free ${right.sandbox_ids.join(",")}`);
-        return { promotions: [PROMOTION], left: 0 };
+        const proven = right.kind === "bound" ? ["bound"] : [...right.sandbox_ids, ...(right.all_gone ? ["all"] : [])];
+        say(`free ${proven.join(",")}`);
+        return { promotions: [PROMOTION], left: 0, slice_freed: holds_slice };
       },
       reroute: async () => {
         say("reroute");
@@ -65,7 +71,7 @@ function setup({ host_id, reserved = ["sbx_1"], found = [] }: Given) {
     boot.sights.take({
       sent_at_ms: now_ms,
       answered_at_ms: now_ms,
-      sights: [{ ...sight, reservations: reserved.length }],
+      sights: [{ ...sight, reservations: reserved.length, holds_slice }],
     });
   };
   look();
@@ -78,7 +84,7 @@ describe("recovery of a DEAD boot", () => {
 
     await duty.runOnce();
 
-    const order = [`sweep ${DEAD}`, "recover", "free sbx_1", "deliver", "promote", "reroute", "remove queue"];
+    const order = [`sweep ${DEAD}`, "recover", "free sbx_1,all", "deliver", "promote", "reroute", "remove queue"];
     expect(asked).toEqual(order);
   });
 
@@ -99,6 +105,31 @@ describe("recovery of a DEAD boot", () => {
 
     expect(asked).toContain("recover");
     expect(asked).toContain("free sbx_1");
+  });
+
+  test("a warm sandbox that is left may serve any task that none was assigned to: only what was is proven (C2)", async () => {
+    const found = [{ sandbox_id: "sbx_warm", state: "removing", purpose: "pool" }];
+    const reserved = ["sbx_drawn", "sbx_served"];
+    const { asked, duty } = setup({ host_id: OWN_HOST, reserved, assigned: ["sbx_served"], holds_slice: true, found });
+
+    await duty.runOnce();
+
+    expect(asked).toContain("free sbx_served");
+  });
+
+  test("its pool's slice is freed by proof that nothing of it is left, also where it holds no task (C2)", async () => {
+    const { asked, duty } = setup({ host_id: OWN_HOST, reserved: [], holds_slice: true });
+    await duty.runOnce();
+    expect(asked).toContain("free all");
+
+    const left = setup({
+      host_id: OWN_HOST,
+      reserved: [],
+      holds_slice: true,
+      found: [{ sandbox_id: "x", state: "dead" }],
+    });
+    await left.duty.runOnce();
+    expect(left.asked.filter((one) => one.startsWith("free"))).toEqual([]);
   });
 
   test("an engine that cannot be asked proves nothing; the dead-man bound on this worker's clock does (C2)", async () => {

@@ -3,6 +3,7 @@
 -- as that may act: it holds a slice for the ones that wait, and hears of each token that the ledger does not know. One
 -- that just ended may still be seen once, so only what is unknown in two looks running counts. The first look in a run
 -- of Redis has none before it: there all that is unknown counts.
+--- @include "boots"
 local function note_strangers(boot, host, seen)
   local known, unknown, count = {}, {}, 0
   for _, other in ipairs(redis.call('SUNION', key.host_boots(host), key.host_dead(host))) do
