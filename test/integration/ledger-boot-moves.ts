@@ -1,8 +1,9 @@
 /** Moves of boots, and of those who find one dead: beats, burial, recovery, freeing, rerouting. */
-import type { Fence, SandboxId } from "@holdfast/contract";
+import type { Fence, SandboxId, StrangeSandbox } from "@holdfast/contract";
+import type { FreeRight } from "@holdfast/ledger";
 import { expect } from "vitest";
 import { LEASE_MS, type LedgerFixture } from "./ledger-fixture.js";
-import type { Model, ModelBoot, ModelGrant, ModelTask } from "./ledger-model.js";
+import { holdsSlice, type Model, type ModelBoot, type ModelGrant, type ModelTask, sandboxOf } from "./ledger-model.js";
 import { type Move, move, pick, pickBoot, pickDead, seen, tick } from "./ledger-move.js";
 
 interface BeatOptions {
@@ -33,12 +34,12 @@ export const beatAll = (): Move =>
   });
 
 /** What the boot's engine shows alive and it does not hold: sandboxes of the host's other boots, and strays. */
-function strangeTo(model: Model, boot: ModelBoot): SandboxId[] {
+function strangeTo(model: Model, boot: ModelBoot): StrangeSandbox[] {
   const others = model.grants.filter((held) => held.open && held.boot !== boot && held.boot.host === boot.host);
   const strays = model.world.strays.filter(
     ({ host_id, boot_id }) => host_id === boot.host.host_id && boot_id !== boot.worker.boot_id,
   );
-  return [...others.map(({ grant }) => grant.sandbox_id), ...strays.map(({ sandbox_id }) => sandbox_id)];
+  return [...others.map(sandboxOf), ...strays.map(({ sandbox_id, pool_of }) => ({ sandbox_id, pool_of }))];
 }
 
 async function doBeat(model: Model, f: LedgerFixture, boot: ModelBoot, options: BeatOptions): Promise<void> {
@@ -50,9 +51,7 @@ async function doBeat(model: Model, f: LedgerFixture, boot: ModelBoot, options: 
   const reply = await f.ledger.boots.beat({
     ...{ ...boot.worker, counter, held, engine_healthy: options.healthy },
     fence_seen: heard === undefined ? null : (`${heard}` as Fence),
-    ...(strange_sandboxes === undefined
-      ? {}
-      : { strange_sandboxes: strange_sandboxes.map((sandbox_id) => ({ sandbox_id, pool_of: null })) }),
+    ...(strange_sandboxes === undefined ? {} : { strange_sandboxes }),
   });
   if (heard !== undefined && heard > model.fence) model.fence = heard;
   model.grantsOpen();
@@ -79,9 +78,13 @@ async function doBeat(model: Model, f: LedgerFixture, boot: ModelBoot, options: 
   if (strange_sandboxes) noteLook(model, boot, strange_sandboxes);
 }
 
-function noteLook(model: Model, boot: ModelBoot, strange: readonly SandboxId[]): void {
-  const known = new Set(model.grants.filter((held) => held.open).map(({ grant }) => grant.sandbox_id));
-  const unknown = strange.filter((sandbox) => !known.has(sandbox));
+/** What a pool made is vouched for by its boot, as long as that may act. */
+function noteLook(model: Model, boot: ModelBoot, strange: readonly StrangeSandbox[]): void {
+  const known = new Set(model.grants.filter((held) => held.open).map((held) => sandboxOf(held).sandbox_id));
+  const vouches = model.boots.filter((each) => model.leaseStands(each)).map(({ worker }) => worker.boot_id);
+  const unknown = strange
+    .filter(({ sandbox_id, pool_of }) => !known.has(sandbox_id) && (pool_of === null || !vouches.includes(pool_of)))
+    .map(({ sandbox_id }) => sandbox_id);
   const before = boot.look;
   const first = before?.run !== model.run;
   const strangers = unknown.filter((sandbox) => first || before?.unknown.includes(sandbox)).length;
@@ -94,10 +97,15 @@ export async function doLook(model: Model, f: LedgerFixture): Promise<void> {
     ...{ ...boot.worker, state: boot.state, counter: boot.counter, lease_ended: !model.leaseStands(boot) },
     dead_ms: boot.state === "DEAD" ? model.ageOfDeath(boot) : null,
     reservations: model.grants.filter((held) => held.open && held.boot === boot).length,
-    holds_slice: false,
+    holds_slice: holdsSlice(boot),
   }));
   const byId = (left: { boot_id: string }, right: { boot_id: string }) => (left.boot_id < right.boot_id ? -1 : 1);
   expect(sights).toEqual(expected.toSorted(byId));
+  const shown = (await f.ledger.hosts.sandboxes()).map(({ sandbox_id, assigned }) => [sandbox_id, assigned]);
+  const open = model.grants.filter((held) => held.open);
+  expect(new Map(shown as [SandboxId, boolean][])).toEqual(
+    new Map(open.map((held) => [sandboxOf(held).sandbox_id, held.active])),
+  );
 }
 
 export const look = (): Move =>
@@ -166,19 +174,19 @@ export function recover(at: number, limit: number, after_ms: number): Move {
   });
 }
 
-export async function doFree(model: Model, f: LedgerFixture, boot: ModelBoot, proven: readonly SandboxId[] | null) {
+export async function doFree(model: Model, f: LedgerFixture, boot: ModelBoot, right: FreeRight) {
   const open = model.grants.filter((held) => held.open && held.boot === boot);
   const runs = ({ task, ...held }: ModelGrant) => task.status === "RUNNING" && task.current?.grant === held.grant;
-  const right =
-    proven === null ? ({ kind: "bound" } as const) : ({ kind: "proof", sandbox_ids: proven, all_gone: false } as const);
   const may = model.deadForGood(boot);
-  const freed = open.filter(
-    (held) => may && !runs(held) && (proven === null || proven.includes(held.grant.sandbox_id)),
-  );
+  const proven = (held: ModelGrant) => right.kind === "bound" || right.sandbox_ids.includes(sandboxOf(held).sandbox_id);
+  const freed = open.filter((held) => may && !runs(held) && proven(held));
+  const slice_freed = may && (right.kind === "bound" || right.all_gone) && holdsSlice(boot);
   const reply = await f.ledger.boots.free(boot.worker.boot_id, right);
   seen(`free by ${right.kind} ${Math.min(1, freed.length)}`);
+  seen(`slice freed by ${right.kind} ${slice_freed}`);
   for (const held of freed) model.spend(held);
-  expect(reply.left).toBe(open.length - freed.length);
+  if (slice_freed) boot.slice = { memory_mb: 0, pids: 0 };
+  expect(reply).toMatchObject({ left: open.length - freed.length, slice_freed });
   return freed[0]?.task;
 }
 
@@ -186,8 +194,11 @@ export async function doFree(model: Model, f: LedgerFixture, boot: ModelBoot, pr
 export function free(at: number, every: number): Move {
   return move(`free boot ${at} by ${every === 0 ? "bound" : `proof of each ${every}th`}`, async (model, f) => {
     const boot = pickDead(model, at);
-    const proven = model.grants.filter((_, index) => index % every === 0).map(({ grant }) => grant.sandbox_id);
-    return boot && doFree(model, f, boot, every === 0 ? null : proven);
+    const proven = model.grants.filter((_, index) => index % every === 0);
+    const sandbox_ids = proven.map((held) => sandboxOf(held).sandbox_id);
+    const right =
+      every === 0 ? { kind: "bound" as const } : { kind: "proof" as const, sandbox_ids, all_gone: every === 1 };
+    return boot && doFree(model, f, boot, right);
   });
 }
 

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { LEASE_MS, type LedgerFixture, LIMITS } from "./ledger-fixture.js";
 import { setUsualLimits } from "./ledger-limit-moves.js";
-import { Model, type ModelHost } from "./ledger-model.js";
+import { holdsSlice, Model, type ModelHost } from "./ledger-model.js";
 import { expectNoneForgotten, followMoves, type Move, pickBoot, tick } from "./ledger-move.js";
 
 const START_MS = 1_800_000_000_000;
@@ -19,7 +19,10 @@ export async function begin(f: LedgerFixture): Promise<Model> {
   await f.ledger.fleet(null);
   for (const limits of HOSTS) {
     const worker = await f.register({ limits: { ...LIMITS, ...limits } });
-    const host: ModelHost = { host_id: worker.host_id, ...limits, healthy: true, draining: false };
+    const host: ModelHost = {
+      ...{ host_id: worker.host_id, ...limits, memory_mb: LIMITS.memory_mb, healthy: true, draining: false },
+      wanted_back_ms: null,
+    };
     model.hosts.push(host);
     model.boots.push(bootOf(model, worker, host));
   }
@@ -30,7 +33,7 @@ export async function begin(f: LedgerFixture): Promise<Model> {
 function bootOf(model: Model, worker: Model["boots"][number]["worker"], host: ModelHost): Model["boots"][number] {
   return {
     ...{ worker, host, state: "LIVE", lease_ends_ms: model.now_ms + LEASE_MS, counter: -1, missed: new Map() },
-    ...{ dead_ms: 0, silent: false, look: null },
+    ...{ dead_ms: 0, silent: false, slice: { memory_mb: 0, pids: 0 }, look: null },
   };
 }
 
@@ -86,7 +89,8 @@ export const drainHostAt = (at: number, draining: boolean) =>
 export async function retire(model: Model, f: LedgerFixture, boot: Model["boots"][number]): Promise<void> {
   const held = model.grants.filter((each) => each.open && each.boot === boot);
   const reply = await f.ledger.boots.retire(boot.worker.boot_id);
-  expect(reply.kind).toBe(boot.state !== "DEAD" && held.length > 0 ? "holds" : "retired");
+  const holds = held.length > 0 || holdsSlice(boot);
+  expect(reply.kind).toBe(boot.state !== "DEAD" && holds ? "holds" : "retired");
   if (reply.kind === "retired" && boot.state !== "DEAD") model.die(boot);
 }
 

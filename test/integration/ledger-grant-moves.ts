@@ -1,4 +1,5 @@
 /** Moves of those who hold, or once held, a grant. */
+import { drawSandboxId } from "@holdfast/contract";
 import type { Grant } from "@holdfast/ledger";
 import { expect } from "vitest";
 import { type LedgerFixture, outcomeOf } from "./ledger-fixture.js";
@@ -21,16 +22,19 @@ function byGrant(name: string, at: number, act: (model: Model, f: LedgerFixture,
   });
 }
 
-export const activate = (at: number): Move =>
+/** By the sandbox that admit named, or by one of the pool. A copy may name another: the first counts. */
+export const activate = (at: number, warm: boolean): Move =>
   byGrant("activate", at, async (model, f, held) => {
     const { task } = held;
+    const serves = warm ? drawSandboxId() : held.grant.sandbox_id;
     const expected = !model.holds(held) ? "fenced" : held.active ? "active" : task.cancelled ? "cancelled" : "active";
-    const reply = await f.ledger.tasks.activate(held.grant, held.grant.sandbox_id);
+    const reply = await f.ledger.tasks.activate(held.grant, serves);
     expect(reply.kind).toBe(expected);
     if (expected === "active" && !held.active) {
       task.sequence += 1;
       task.started = task.sequence;
       held.active = true;
+      held.warm = warm ? serves : null;
     }
     return reply.kind;
   });

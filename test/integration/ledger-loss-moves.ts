@@ -1,8 +1,8 @@
 /** A crash of Redis that loses its tail: the ledger is again what it was some moves ago, the world is not. */
-import { type Grant, LOST_TAIL_MS } from "@holdfast/ledger";
+import { LOST_TAIL_MS } from "@holdfast/ledger";
 import { expect } from "vitest";
 import { LEASE_MS, type LedgerFixture, outcomeOf } from "./ledger-fixture.js";
-import type { Model } from "./ledger-model.js";
+import { type Model, type ModelGrant, sandboxOf } from "./ledger-model.js";
 import { type Move, move, seen } from "./ledger-move.js";
 
 interface Mark {
@@ -45,15 +45,16 @@ export const loseTail = (): Move =>
       // L4: nobody acted on a death that this crash takes back.
       if (model.world.acted.has(boot.worker.boot_id)) expect(boot.state).toBe("DEAD");
     }
-    const known = new Set(model.grants.map(({ grant }) => grant.sandbox_id));
-    for (const { grant } of held.filter((each) => !known.has(each.grant.sandbox_id))) await forget(model, f, grant);
+    const known = new Set(model.grants.map(({ grant }) => grant.owner_token));
+    for (const each of held.filter(({ grant }) => !known.has(grant.owner_token))) await forget(model, f, each);
     return undefined;
   });
 
 /** L2: the ledger does not know the grant, so that its worker changes not one byte; its sandbox lives on a while. */
-async function forget(model: Model, f: LedgerFixture, grant: Grant): Promise<void> {
+async function forget(model: Model, f: LedgerFixture, held: ModelGrant): Promise<void> {
+  const { grant } = held;
   seen("forgotten grant");
-  model.world.strays.push(grant);
+  model.world.strays.push({ ...grant, ...sandboxOf(held) });
   const before = await f.digest();
   expect(await f.ledger.tasks.activate(grant, grant.sandbox_id)).toEqual({ kind: "fenced" });
   expect(await f.ledger.tasks.settle(grant, outcomeOf(grant))).toEqual({ kind: "fenced" });

@@ -1,5 +1,5 @@
 /** The records of the model: what the ledger should know of hosts, boots, grants and tasks. */
-import type { HostId, OwnerToken, SandboxId, ScopeKind, TaskName } from "@holdfast/contract";
+import type { HostId, OwnerToken, SandboxId, ScopeKind, Slice, StrangeSandbox, TaskName } from "@holdfast/contract";
 import type { AdmitCall, Grant } from "@holdfast/ledger";
 import type { Worker } from "./ledger-fixture.js";
 
@@ -7,8 +7,11 @@ export interface ModelHost {
   readonly host_id: HostId;
   slots: number;
   cpu_milli: number;
+  readonly memory_mb: number;
   healthy: boolean;
   draining: boolean;
+  /** When a task last wanted the room of its pools back. */
+  wanted_back_ms: number | null;
 }
 
 /** Of a workspace or the fleet; what is not named is unlimited. */
@@ -24,6 +27,7 @@ export interface ModelBoot {
   dead_ms: number;
   /** Not heard since a crash: past its own lease, so that it takes nothing before its next beat. */
   silent: boolean;
+  slice: Slice;
   /** What it said last of strangers: null where it has not looked in this life. */
   look: { readonly run: number; readonly unknown: readonly SandboxId[]; readonly strangers: number } | null;
 }
@@ -34,6 +38,8 @@ export interface ModelGrant {
   readonly task: ModelTask;
   open: boolean;
   active: boolean;
+  /** Taken from the boot's pool in place of the sandbox that admit named. */
+  warm: SandboxId | null;
   gave_back: "requeued" | "settled" | null;
 }
 
@@ -70,4 +76,14 @@ export interface SentAdmit {
   readonly call: AdmitCall;
   readonly member: string;
   readonly boot: ModelBoot;
+}
+
+/** As the engine shows what serves, or is to serve, a grant. */
+export function sandboxOf({ grant, warm }: ModelGrant): StrangeSandbox {
+  if (warm === null) return { sandbox_id: grant.sandbox_id, pool_of: null };
+  return { sandbox_id: warm, pool_of: grant.boot_id };
+}
+
+export function holdsSlice({ slice }: ModelBoot): boolean {
+  return slice.memory_mb + slice.pids > 0;
 }

@@ -1,6 +1,9 @@
 /** Limits, room and turns as the model tells them: counted from its records at each question. */
 import type { ScopeKind } from "@holdfast/contract";
-import type { ModelGrant, ModelHost, ModelLimits, ModelTask } from "./ledger-model-records.js";
+import type { ModelBoot, ModelGrant, ModelHost, ModelLimits, ModelTask } from "./ledger-model-records.js";
+
+/** Of each task: what a request takes by default. Only hosts limit it. */
+export const TASK_MEMORY_MB = 512 + 256 + 128;
 
 export class Room {
   readonly hosts: ModelHost[] = [];
@@ -8,33 +11,49 @@ export class Room {
   readonly limits = new Map<string, ModelLimits>();
   readonly tasks = new Map<string, ModelTask>();
   readonly grants: ModelGrant[] = [];
+  readonly boots: ModelBoot[] = [];
 
-  /** Counted from the records each time: slots and cpu taken in a scope. */
-  protected taken(scope: ScopeKind, id: string): { slots: number; cpu_milli: number } {
+  bootsOf(host: ModelHost): ModelBoot[] {
+    return this.boots.filter((boot) => boot.host.host_id === host.host_id);
+  }
+
+  /** Counted from the records each time: what is taken in a scope, of a host with the slices of its boots. */
+  protected taken(scope: ScopeKind, id: string): Amounts {
     const amounts =
       scope === "host"
         ? this.grants.filter((held) => held.open && held.boot.host.host_id === id).map((held) => held.task.cpu_milli)
         : [...this.tasks.values()]
             .filter((task) => task.held && (scope === "fleet" || task.name.workspace_id === id))
             .map((task) => task.cpu_milli);
-    return { slots: amounts.length, cpu_milli: amounts.reduce((sum, cpu) => sum + cpu, 0) };
+    const slices = this.boots.filter((boot) => scope === "host" && boot.host.host_id === id);
+    return {
+      slots: amounts.length,
+      cpu_milli: amounts.reduce((sum, cpu) => sum + cpu, 0),
+      memory_mb: slices.reduce((sum, { slice }) => sum + slice.memory_mb, amounts.length * TASK_MEMORY_MB),
+    };
   }
 
-  private limitsOf(scope: ScopeKind, id: string): { slots: number; cpu_milli: number } {
-    const none = { slots: Number.POSITIVE_INFINITY, cpu_milli: Number.POSITIVE_INFINITY };
+  private limitsOf(scope: ScopeKind, id: string): Amounts {
+    const unlimited = Number.POSITIVE_INFINITY;
+    const none = { slots: unlimited, cpu_milli: unlimited, memory_mb: unlimited };
     const host = this.hosts.find(({ host_id }) => scope === "host" && host_id === id);
     return { ...none, ...(host ?? this.limits.get(`${scope}:${id}`)) };
   }
 
   /** Under the limits alone, whatever is taken. */
-  private fitsAlone(task: ModelTask, scope: ScopeKind, id: string): boolean {
-    const limits = this.limitsOf(scope, id);
-    return limits.slots >= 1 && task.cpu_milli <= limits.cpu_milli;
+  protected fitsAlone(task: ModelTask, scope: ScopeKind, id: string): boolean {
+    return fits(task, this.limitsOf(scope, id));
   }
 
   private fitsNow(task: ModelTask, scope: ScopeKind, id: string): boolean {
-    const [limits, taken] = [this.limitsOf(scope, id), this.taken(scope, id)];
-    return taken.slots + 1 <= limits.slots && taken.cpu_milli + task.cpu_milli <= limits.cpu_milli;
+    return fits(task, this.left(scope, id));
+  }
+
+  /** Whether only what its living boots keep for their pools is in the way. */
+  protected fitsWithoutPool(task: ModelTask, host: ModelHost): boolean {
+    const { memory_mb, ...left } = this.left("host", host.host_id);
+    const living = this.bootsOf(host).filter(({ state }) => state !== "DEAD");
+    return fits(task, { ...left, memory_mb: living.reduce((sum, { slice }) => sum + slice.memory_mb, memory_mb) });
   }
 
   /** `<scope>: <amount>` where more is taken than a limit, lowered since, allows. */
@@ -46,7 +65,7 @@ export class Room {
     ];
     for (const { host_id } of this.hosts) scopes.push(["host", host_id]);
     return scopes.flatMap(([scope, id]) =>
-      (["slots", "cpu_milli"] as const)
+      (["slots", "cpu_milli", "memory_mb"] as const)
         .filter((key) => this.taken(scope, id)[key] > this.limitsOf(scope, id)[key])
         .map((key) => `${scope}:${id}: ${key}`),
     );
@@ -91,9 +110,13 @@ export class Room {
     return this.older(task, (other) => other.wait_scope === "workspace" && other.name.workspace_id === workspace_id);
   }
 
-  private left(scope: ScopeKind, id: string): Amounts {
+  left(scope: ScopeKind, id: string): Amounts {
     const [limits, taken] = [this.limitsOf(scope, id), this.taken(scope, id)];
-    return { slots: limits.slots - taken.slots, cpu_milli: limits.cpu_milli - taken.cpu_milli };
+    return {
+      slots: limits.slots - taken.slots,
+      cpu_milli: limits.cpu_milli - taken.cpu_milli,
+      memory_mb: limits.memory_mb - taken.memory_mb,
+    };
   }
 
   /** Beside the older ones of its workspace's list. */
@@ -142,7 +165,7 @@ export class Room {
         if (!this.fitsAlone(other, "fleet", "all")) continue;
         if (this.deniedByWorkspace(other, left)) {
           if (mine) return other.wait_scope;
-          own.set(workspace_id, { slots: 0, cpu_milli: 0 });
+          own.set(workspace_id, { slots: 0, cpu_milli: 0, memory_mb: 0 });
           continue;
         }
       }
@@ -164,13 +187,16 @@ export class Room {
 interface Amounts {
   slots: number;
   cpu_milli: number;
+  memory_mb: number;
 }
 
-const fits = (task: ModelTask, room: Amounts): boolean => room.slots >= 1 && task.cpu_milli <= room.cpu_milli;
+const fits = (task: ModelTask, room: Amounts): boolean =>
+  room.slots >= 1 && task.cpu_milli <= room.cpu_milli && TASK_MEMORY_MB <= room.memory_mb;
 
 function takeFrom(task: ModelTask, room: Amounts): void {
   room.slots -= 1;
   room.cpu_milli -= task.cpu_milli;
+  room.memory_mb -= TASK_MEMORY_MB;
 }
 
 /** Whether there is room for all of them, one after another. */

@@ -1,11 +1,11 @@
 /** What the ledger should answer, told a second time and simply: records in memory, no Redis, no sums kept. */
-import type { HostId, OwnerToken, SandboxId } from "@holdfast/contract";
+import { type HostId, type OwnerToken, type StrangeSandbox, TIMES } from "@holdfast/contract";
 import { LOST_TAIL_MS } from "@holdfast/ledger";
 import { LEASE_MS } from "./ledger-fixture.js";
 import type { ModelBoot, ModelGrant, ModelHost, ModelTask, SentAdmit } from "./ledger-model-records.js";
 import { Room } from "./ledger-model-room.js";
 
-export type * from "./ledger-model-records.js";
+export * from "./ledger-model-records.js";
 
 export const QUEUE_TIMEOUT_MS = 60_000;
 export const LIMITS_USUAL = { "workspace:w1": { slots: 2 }, "fleet:all": { slots: 3 } } as const;
@@ -22,7 +22,7 @@ export class World {
   readonly heard = new Map<string, bigint>();
   readonly pairs = new Set<string>();
   /** Sandboxes of grants that the ledger forgot, alive for all that anybody knows, by host. */
-  strays: { readonly sandbox_id: SandboxId; readonly host_id: HostId; readonly boot_id: string }[] = [];
+  strays: (StrangeSandbox & { readonly host_id: HostId; readonly boot_id: string })[] = [];
 }
 
 export class Model extends Room {
@@ -35,7 +35,6 @@ export class Model extends Room {
   readonly sent: SentAdmit[] = [];
   /** Tokens that were spent. */
   readonly spent = new Set<string>();
-  readonly boots: ModelBoot[] = [];
 
   get now_ms(): number {
     return this.world.now_ms;
@@ -60,10 +59,6 @@ export class Model extends Room {
     if (this.now_ms >= this.opens_at_ms) this.opens_at_ms = null;
     else if (this.opens_at_ms - LEASE_MS > this.now_ms) this.opens_at_ms = this.now_ms + LEASE_MS;
     return this.opens_at_ms === null;
-  }
-
-  bootsOf(host: ModelHost): ModelBoot[] {
-    return this.boots.filter((boot) => boot.host.host_id === host.host_id);
   }
 
   showsStrangers(host: ModelHost): boolean {
@@ -132,7 +127,26 @@ export class Model extends Room {
       task.moved = { by: token, as: task.delivery };
       return "elsewhere";
     }
+    if (scope === "host") this.wantPoolBack(task, boot.host);
     return scope === null ? "granted" : `parked ${scope}`;
+  }
+
+  /** Of one host, the one that denied the task if that would do. */
+  private wantPoolBack(task: ModelTask, first: ModelHost): void {
+    const others = this.hosts
+      .filter((host) => host !== first)
+      .toSorted((left, right) => (left.host_id < right.host_id ? -1 : 1));
+    const takes = (host: ModelHost) =>
+      !host.draining && this.bootsOf(host).some((boot) => boot.state === "LIVE" && this.leaseStands(boot));
+    const found = [first, ...others].find((host) => {
+      const full = this.fitsAlone(task, "host", host.host_id) && this.isFull(host, task);
+      return full && this.fitsWithoutPool(task, host) && host.healthy && takes(host);
+    });
+    if (found) found.wanted_back_ms = this.now_ms;
+  }
+
+  isPoolWantedBack({ wanted_back_ms: at_ms }: ModelHost): boolean {
+    return at_ms !== null && at_ms <= this.now_ms && this.now_ms < at_ms + TIMES.pool_yield_ms;
   }
 
   redeliver(task: ModelTask, route: ModelBoot | null): void {

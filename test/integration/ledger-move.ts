@@ -4,7 +4,7 @@ import { census } from "@holdfast/ledger";
 import type fc from "fast-check";
 import { expect } from "vitest";
 import type { LedgerFixture } from "./ledger-fixture.js";
-import type { Model, ModelBoot, ModelTask } from "./ledger-model.js";
+import { holdsSlice, type Model, type ModelBoot, type ModelTask } from "./ledger-model.js";
 import { expectStatus } from "./ledger-status-model.js";
 
 export type Move = fc.AsyncCommand<Model, LedgerFixture>;
@@ -93,6 +93,7 @@ async function expectSound(model: Model, f: LedgerFixture, task: ModelTask | und
 export function pickDead(model: Model, at: number): ModelBoot | undefined {
   const dead = model.boots.filter((boot) => boot.state === "DEAD").toReversed();
   const named = (boot: ModelBoot) =>
+    holdsSlice(boot) ||
     model.grants.some((held) => held.open && held.boot === boot) ||
     [...model.tasks.values()].some((task) => task.route === boot);
   const holding = dead.filter(named);

@@ -92,7 +92,7 @@ async function sendAdmit(model: Model, f: LedgerFixture, { call, member, boot }:
   expectRisingFence(model, boot, BigInt(reply.grant.fence));
   task.attempt += 1;
   expect(reply.grant).toMatchObject({ attempt: task.attempt, generation: task.attempt, sequence: task.sequence });
-  const held: ModelGrant = { grant: reply.grant, boot, task, open: true, active: false, gave_back: null };
+  const held: ModelGrant = { grant: reply.grant, boot, task, open: true, active: false, warm: null, gave_back: null };
   model.grants.push(held);
   Object.assign(task, { status: "RUNNING", held: true, current: held, route: null });
   return held;
