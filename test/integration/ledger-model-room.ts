@@ -41,7 +41,11 @@ export class Room {
   }
 
   /** Under the limits alone, whatever is taken. */
-  protected fitsAlone(task: ModelTask, scope: ScopeKind, id: string): boolean {
+  couldServe(host: ModelHost, task: ModelTask): boolean {
+    return this.fitsAlone(task, "host", host.host_id);
+  }
+
+  private fitsAlone(task: ModelTask, scope: ScopeKind, id: string): boolean {
     return fits(task, this.limitsOf(scope, id));
   }
 

@@ -139,7 +139,7 @@ export class Model extends Room {
     const takes = (host: ModelHost) =>
       !host.draining && this.bootsOf(host).some((boot) => boot.state === "LIVE" && this.leaseStands(boot));
     const found = [first, ...others].find((host) => {
-      const full = this.fitsAlone(task, "host", host.host_id) && this.isFull(host, task);
+      const full = this.couldServe(host, task) && this.isFull(host, task);
       return full && this.fitsWithoutPool(task, host) && host.healthy && takes(host);
     });
     if (found) found.wanted_back_ms = this.now_ms;

@@ -10,7 +10,8 @@ function mayGrow(model: Model, boot: ModelBoot, memory_mb: number): boolean {
   if (boot.state !== "LIVE" || !model.leaseStands(boot) || host.draining || model.isPoolWantedBack(host)) return false;
   const more = memory_mb - boot.slice.memory_mb;
   const fits = more <= Math.max(0, model.left("host", host.host_id).memory_mb);
-  return fits && model.grantsOpen() && !model.showsStrangers(host);
+  const waits = [...model.tasks.values()].some((task) => task.wait_scope === "host" && model.couldServe(host, task));
+  return fits && model.grantsOpen() && !model.showsStrangers(host) && !waits;
 }
 
 async function doSetSlice(model: Model, f: LedgerFixture, boot: ModelBoot, memory_mb: number, pids: number) {

@@ -79,12 +79,36 @@ describe("a task that lacks only what a pool holds", () => {
   });
 });
 
+describe("a pool does not grow", () => {
+  it("into room that a task waits for which its host could serve, whatever else that lacks (T2)", async () => {
+    const busy = await f.running(worker, { resources: sized(1_000) });
+    const waits = await parked(worker, sized(ALL));
+    expect(await slice(worker, 100)).toMatchObject({ memory_mb: 0, yield: false });
+
+    await f.ledger.tasks.cancel(waits);
+    expect(await slice(worker, 100)).toMatchObject({ memory_mb: 100 });
+    await f.finish(busy);
+  });
+
+  it("less for a task that only another host could serve", async () => {
+    const images = [{ image: "other:bb", digest: "sha256:bb" }];
+    const other = await f.register({ images });
+    for (let n = 0; n < LIMITS.slots; n += 1) await f.running(other, { image: "other:bb" });
+    const waits = await f.accept({ image: "other:bb" });
+    expect(await f.admit(other, waits)).toMatchObject({ kind: "parked", scope: "host" });
+
+    expect(await slice(worker, 100)).toMatchObject({ memory_mb: 100 });
+    expect(await slice(other, 100)).toMatchObject({ memory_mb: 0 });
+  });
+});
+
 describe("a pool is left alone", () => {
   it("where its room would not do, or is not what lacks", async () => {
     const busy = await f.running(worker, { resources: sized(1_000) });
     await slice(worker, 1_000);
-    await parked(worker, sized(ALL));
+    const large = await parked(worker, sized(ALL));
     expect(await slice(worker, 1_000)).toMatchObject({ yield: false });
+    await f.ledger.tasks.cancel(large);
 
     const second = await f.running(worker, { resources: sized(16) });
     await parked(worker, sized(16));

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- pool-slice: sets what a boot's pool reserves of its host for sandboxes that wait. It may always shrink; it grows only
--- where the boot is granted tasks, the host has the room, and no task wants the pool's room back. What does not fit
--- leaves the slice as it is. What the boot says of its pool is kept for show.
+-- where the boot is granted tasks, the host has the room, and no task waits for it or wants the pool's room back. What
+-- does not fit leaves the slice as it is. What the boot says of its pool is kept for show.
 -- ARGV: boot, memory_mb, pids, report by JSON
 -- Replies: {set, memory_mb, pids, wanted back (0 | 1), promotions} · {fenced}
 -- Keeps: C1 L3 L4 T2. Idempotent under re-send: it sets and never adds; who has room is found again by task-heads.
@@ -22,9 +22,18 @@ for i = 3, 4 do
   if wanted[i] > had[i] and wanted[i] - had[i] > free[i] then has_room = false end
 end
 
+-- As far as the list is looked at for any newcomer.
+local function is_waited_for()
+  for _, member in ipairs(first_of(key.waiters('fleet', 'all')).members) do
+    local task = load_member(member)
+    if task and task.wait_scope == 'host' and could_serve(host, task) then return true end
+  end
+  return false
+end
+
 local function may_grow()
   if state ~= 'LIVE' or not lease_stands(state, found[2]) or host_drains(host) or wanted_back then return false end
-  return has_room and grants_open() and not shows_strangers(host)
+  return has_room and grants_open() and not shows_strangers(host) and not is_waited_for()
 end
 
 redis.call('HSET', key.boot(boot), 'pool_report', ARGV[4])

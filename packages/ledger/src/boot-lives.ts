@@ -147,7 +147,7 @@ export interface BootStore {
   /**
    * Sets what the boot's pool reserves of its host for members that wait; sandboxMemoryMb and PIDS_OVERHEAD say what
    * one takes. It may always shrink. It grows, all of it or nothing, where the boot is LIVE, its lease stands, its host
-   * serves and is granted tasks, has the room, and no task wants that back.
+   * serves and is granted tasks and has the room, and no task waits for it or wants it back.
    */
   setSlice(call: SliceCall): Promise<SliceReply>;
   /** `holds` where something is still held, tokens or a slice: the boot stays. */
