@@ -32,6 +32,9 @@ export const BOUNDS = {
 /** Below these no sandbox starts: the request is refused with RESOURCES_TOO_SMALL before anything runs. */
 export const RESOURCES_MIN = { cpu: 0.05, memory_mb: 16, disk_mb: 1, pids_limit: 4 } as const;
 
+/** The language image that ./scripts/setup provides: what is meant where no image is named. */
+export const DEFAULT_IMAGE = "holdfast/python:3.11-1";
+
 /** Added to memory_mb and disk_mb for the agent, /tmp and /dev/shm; the sum is what is reserved. */
 export const MEMORY_OVERHEAD_MB = 128;
 /** Processes of ours inside a sandbox, above the caller's pids_limit. */

@@ -16,6 +16,11 @@ export const TIMES = {
   pulse_lost_ms: 15_000,
   sweep_ms: 5_000,
   healing_ms: 1_000,
+  pool_refill_ms: 1_000,
+  /** A sandbox that waits is replaced before this is over, and is handed out no more after it. */
+  pool_unassigned_ms: 3_600_000,
+  /** For the one question at a claim: beyond this a new sandbox is the quicker way. */
+  pool_claim_ms: 500,
   queue_timeouts_ms: 1_000,
   retention_ms: 5_000,
   creation_try_ms: 30_000,

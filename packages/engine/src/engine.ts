@@ -99,7 +99,7 @@ export interface SweepFacts {
   /** Boots whose DEAD is old enough to act on. */
   readonly dead_boots: ReadonlySet<string>;
   /** Sandboxes this worker holds now. */
-  readonly held: ReadonlySet<string>;
+  readonly held: Pick<ReadonlySet<string>, "has">;
   /** Every boot the ledger has a record of, by a look that is still fresh. Without it no boot counts as absent. */
   readonly known_boots?: ReadonlySet<string>;
 }

@@ -7,5 +7,8 @@ export { type EngineCare, type EngineCareOptions, openEngineCare } from "./engin
 export { isNewHost } from "./host-identity.js";
 export { type ImageLook, lookAtImages } from "./image-check.js";
 export { openEngine } from "./open-engine.js";
+export * from "./pool/pool.js";
+export * from "./pool/pool-key.js";
+export { createPool } from "./pool/warm-pool.js";
 export { EngineAway } from "./sweep.js";
 export { type ExitCircumstances, judgeExit } from "./verdict.js";
