@@ -61,6 +61,7 @@ async function startWorkerProgram(redis_url: string, prefix: string): Promise<Ch
       HOLDFAST_PREFIX: prefix,
       HOLDFAST_QUEUE_PREFIX: `${prefix}_q`,
       HOLDFAST_HEALTH_PORT: `${port}`,
+      HOLDFAST_POOL: "0",
       HOLDFAST_LOG_LEVEL: "error",
     },
   });

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLogger, createMetrics, type Metrics } from "@holdfast/chassis";
 import { type HoldfastClient, openClient, type Submitted } from "@holdfast/client";
-import type { Outcome, StreamItem, StreamName, TaskEvent, TaskRequestInput } from "@holdfast/contract";
+import type { HostView, Outcome, StreamItem, StreamName, TaskEvent, TaskRequestInput } from "@holdfast/contract";
 import { census, openLedger } from "@holdfast/ledger";
 import { type RunningWorker, readWorkerConfig, startWorker } from "@holdfast/worker";
 import { expect } from "vitest";
@@ -107,6 +107,8 @@ export function fleetEnv(options: FleetOptions = {}): Record<string, string> {
     HOLDFAST_HEALTH_PORT: "0",
     HOLDFAST_SLOTS: String(options.slots ?? 4),
     HOLDFAST_CPU: "16",
+    // Tests count containers; those of the pool ask for one.
+    HOLDFAST_POOL: "0",
     HOLDFAST_LOG_LEVEL: "warn",
     ...options.env,
   };
@@ -168,8 +170,12 @@ function fleetOver(parts: FleetParts): TestFleet {
   }
 
   async function capacityFree(bound_ms: number): Promise<void> {
-    const free = async () => (await client.hosts()).every((host) => Object.values(host.reserved).every((n) => n === 0));
-    await waitFor(free, { bound_ms, what: "all capacity is free" });
+    const isFree = ({ reserved, pool_reserved }: HostView): boolean =>
+      reserved.slots + reserved.cpu_milli === 0 &&
+      reserved.memory_mb === pool_reserved.memory_mb &&
+      reserved.pids === pool_reserved.pids;
+    const free = async () => (await client.hosts()).every(isFree);
+    await waitFor(free, { bound_ms, what: "all capacity but the pool's is free" });
   }
 
   return {

@@ -1,6 +1,6 @@
 /** The only place where the command line reads its environment. */
 import { loadConfig } from "@holdfast/chassis";
-import { keyPrefixSchema } from "@holdfast/contract";
+import { DEFAULT_IMAGE, keyPrefixSchema } from "@holdfast/contract";
 import { z } from "zod";
 
 export const cliConfigSchema = z.object({
@@ -10,7 +10,7 @@ export const cliConfigSchema = z.object({
   HOLDFAST_PREFIX: keyPrefixSchema.default("holdfast"),
   HOLDFAST_QUEUE_PREFIX: keyPrefixSchema.default("bull"),
   /** Used by `run` and `submit` where no --image is given. */
-  HOLDFAST_IMAGE: z.string().default("holdfast/python:3.11-1"),
+  HOLDFAST_IMAGE: z.string().default(DEFAULT_IMAGE),
 });
 
 export type CliConfig = z.infer<typeof cliConfigSchema>;

@@ -1,8 +1,9 @@
 /** The only place where the worker reads its environment. */
 import { fileURLToPath } from "node:url";
 import { LOG_LEVELS, loadConfig } from "@holdfast/chassis";
-import { fleetIdSchema, keyPrefixSchema, type Retention } from "@holdfast/contract";
+import { DEFAULT_IMAGE, fleetIdSchema, keyPrefixSchema, type Retention } from "@holdfast/contract";
 import { z } from "zod";
+import { parsePinnedKeys } from "./pool/pinned-keys.js";
 
 /** The repository's folders, from the built program and from its source alike. */
 const root = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
@@ -11,6 +12,12 @@ const flag = z
   .enum(["true", "false", "1", "0"], "must be true or false")
   .default("false")
   .transform((text) => text === "true" || text === "1");
+const pinnedKeys = z
+  .string()
+  .default("")
+  .superRefine((text, context) => {
+    for (const message of parsePinnedKeys(text).refusals) context.addIssue({ code: "custom", message });
+  });
 const whole = z.coerce.number().int("must be a whole number");
 
 export const workerConfigSchema = z.object({
@@ -40,6 +47,12 @@ export const workerConfigSchema = z.object({
   HOLDFAST_IMAGES: z.string().min(1).default(root("images/allow.json")),
   /** Folder that holds the built guest agent. */
   HOLDFAST_AGENT_DIRECTORY: z.string().min(1).default(root("packages/guest/build")),
+  /** Sandboxes of the default image and resources that wait ready for a task; 0 keeps none. */
+  HOLDFAST_POOL: whole.min(0).max(1_000).default(2),
+  /** Further kinds to keep one of ready each: IMAGE:CPU:MEMORY, parted by commas or blanks. */
+  HOLDFAST_POOL_KEYS: pinnedKeys,
+  /** The default image of that pool, as of the command line. */
+  HOLDFAST_IMAGE: z.string().min(1).default(DEFAULT_IMAGE),
   HOLDFAST_HEALTH_HOST: z.string().min(1).default("127.0.0.1"),
   /** 0 takes a free one. */
   HOLDFAST_HEALTH_PORT: whole.min(0).max(65_535).default(7071),

@@ -23,6 +23,13 @@ export interface WorkerMetrics extends CareMetrics {
   readonly strange_sandboxes: Gauge;
   readonly boots_total: Counter;
   readonly consumer_rebuilds_total: Counter;
+  readonly pool_claims_total: Counter;
+  readonly pool_claim_age_seconds: Histogram;
+  readonly pool_fill_seconds: Histogram;
+  readonly pool_fill_failures_total: Counter;
+  readonly pool_removed_total: Counter;
+  readonly pool_sandboxes: Gauge;
+  readonly pool_memory_mb: Gauge;
 }
 
 /** What the platform does: its goals lie between 5 ms and a second, its deadlines at 30 and 60 s. */
@@ -59,5 +66,12 @@ export function createWorkerMetrics(metrics: Metrics): WorkerMetrics {
     strange_sandboxes: gauge("strange_sandboxes", "Sandboxes alive on the engine that this worker does not hold."),
     boots_total: counter("boots_total", "Boots this process went through.", "began_after"),
     consumer_rebuilds_total: counter("consumer_rebuilds_total", "Consumers rebuilt since they fetched nothing."),
+    pool_claims_total: counter("pool_claims_total", "Tasks that asked the pool for a warm sandbox.", "answer"),
+    pool_claim_age_seconds: histogram("pool_claim_age_seconds", "How long a sandbox had waited for its task.", LONG),
+    pool_fill_seconds: histogram("pool_fill_seconds", "From asking for a warm sandbox to its verification.", SHORT),
+    pool_fill_failures_total: counter("pool_fill_failures_total", "Warm sandboxes that did not come to be."),
+    pool_removed_total: counter("pool_removed_total", "Warm sandboxes destroyed unused.", "why"),
+    pool_sandboxes: gauge("pool_sandboxes", "Warm sandboxes of this worker by state.", "state"),
+    pool_memory_mb: gauge("pool_memory_mb", "Memory that sandboxes of the pool hold, in MiB."),
   };
 }

@@ -6,6 +6,8 @@ import { createGate } from "../src/boot/gate.js";
 import { createLease } from "../src/boot/lease.js";
 import { createRuns } from "../src/boot/runs.js";
 import { createTokenBook } from "../src/boot/token-book.js";
+import { readWorkerConfig } from "../src/config.js";
+import { openWarmStarts } from "../src/pool/warm-starts.js";
 import { createBootSights } from "../src/recovery/boot-sights.js";
 import { createWorkerMetrics } from "../src/worker-metrics.js";
 
@@ -20,6 +22,8 @@ export interface Scripted {
   readonly queue?: object;
   readonly engine?: object;
   readonly clock?: Clock;
+  /** Environment of the worker; without it there is no pool. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export function bootStateOf({
@@ -29,31 +33,43 @@ export function bootStateOf({
   queue = {},
   engine = {},
   clock,
+  settings,
 }: Scripted): BootState {
   const registry = createMetrics();
+  const metrics = createWorkerMetrics(registry);
+  const logger = silentLogger();
+  const lease = createLease(clock === undefined ? {} : { clock });
+  const [gate, tokens] = [createGate(4), createTokenBook()];
+  const given_up = new AbortController().signal;
+  const config = readWorkerConfig({ HOLDFAST_POOL: "0", ...settings });
+  const whole = { images: [], ...engine } as unknown as BootState["engine"];
+  const warm = openWarmStarts({ config, engine: whole, lease, gate, metrics, logger, given_up });
   return {
     boot_id: OWN_BOOT,
     host_id: OWN_HOST,
     ledger: { boots, tasks, hosts } as unknown as BootState["ledger"],
     queue: queue as BootState["queue"],
-    engine: engine as BootState["engine"],
-    lease: createLease(clock === undefined ? {} : { clock }),
-    gate: createGate(4),
-    tokens: createTokenBook(),
+    engine: whole,
+    lease,
+    gate,
+    tokens,
     runs: createRuns(),
-    logger: silentLogger(),
-    metrics: createWorkerMetrics(registry),
+    warm,
+    held: { has: (id) => tokens.sandboxes.has(id) || warm.pool.holds(id) },
+    logger,
+    metrics,
     registry,
     fence_seen: null,
     engine_healthy: true,
     sights: createBootSights(),
     strange: null,
-    given_up: new AbortController().signal,
+    given_up,
     pokeBeat: () => {},
     pokeSweep: () => {},
     pokeRecovery: () => {},
     pokeBootWatch: () => {},
     pokeEngineHealth: () => {},
+    pokePool: () => {},
   };
 }
 

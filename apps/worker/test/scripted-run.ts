@@ -70,6 +70,8 @@ function open<T>() {
 
 interface Given {
   readonly reply?: "failed" | "hand_back";
+  /** A sandbox waits in the pool. */
+  readonly warm?: boolean;
   /** The creation waits until the test lets it go on. */
   readonly slow?: boolean;
   /** How long the lease lets a sandbox live that is not heard from any more; it is asked once, at creation. */
@@ -119,13 +121,16 @@ function sandboxOf({ running, exited, ended, gone }: ReturnType<typeof steps>, a
   };
 }
 
-function tasksOf(given: Given, asked: string[], outcomes: Outcome[]): TaskRunDeps["tasks"] {
+function tasksOf(given: Given, asked: string[], outcomes: Outcome[], served: SandboxId[]): TaskRunDeps["tasks"] {
   const refuses = (call: string): boolean => {
     asked.push(call);
     return given.fenced?.includes(call) ?? false;
   };
   return {
-    activate: async () => (refuses("activate") ? { kind: "fenced" } : { kind: "active", sequence: 2 }),
+    activate: async (_: Grant, sandbox_id: SandboxId) => {
+      served.push(sandbox_id);
+      return refuses("activate") ? { kind: "fenced" } : { kind: "active", sequence: 2 };
+    },
     append: async () => ({ kind: "appended", sequence: 3 }),
     settle: async (_: Grant, outcome: Outcome) => {
       if (refuses("settle")) return { kind: "fenced" };
@@ -155,6 +160,7 @@ function leaseOf({ permission_ms }: Given): Lease {
 export function setup(given: Given = {}) {
   const asked: string[] = [];
   const outcomes: Outcome[] = [];
+  const served: SandboxId[] = [];
   const step = steps();
   const orders = createOrders();
   const lease = leaseOf(given);
@@ -172,16 +178,22 @@ export function setup(given: Given = {}) {
   };
   const registry = createMetrics();
   const deps: TaskRunDeps = {
-    tasks: tasksOf(given, asked, outcomes),
+    tasks: tasksOf(given, asked, outcomes, served),
     lease,
     metrics: createWorkerMetrics(registry),
     pokeBeat: beat,
     doubtEngine: () => void asked.push("doubt"),
     logger: silentLogger(),
     queue: { deliver: async () => void asked.push("deliver"), promote: async (promotions) => promotions.length },
+    claimWarm: async (_, permission) => {
+      if (given.warm !== true) return null;
+      asked.push("claim");
+      if (given.permission_ms !== undefined) permission.ask();
+      return { ...sandbox, sandbox_id: "sbx_warm" as SandboxId };
+    },
     engine: { create, ping: async () => true },
     given_up: new AbortController().signal,
   };
   const run = startTaskRun(deps, { grant: GRANT, request, orders, granted_at_ms: performance.now() });
-  return { ...step, asked, lease, orders, outcomes, registry, run };
+  return { ...step, asked, lease, orders, outcomes, registry, run, served };
 }

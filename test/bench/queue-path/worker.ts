@@ -10,6 +10,7 @@ const config = readWorkerConfig({
   HOLDFAST_PREFIX: prefix,
   HOLDFAST_QUEUE_PREFIX: queue_prefix,
   HOLDFAST_SLOTS: `${concurrency}`,
+  HOLDFAST_POOL: "0",
   HOLDFAST_HEALTH_PORT: "0",
   HOLDFAST_LOG_LEVEL: "error",
 });

@@ -90,6 +90,7 @@ function environment(options: HuntFleetOptions, host: HuntHost, port: number): R
     HOLDFAST_SLOTS: `${slots}`,
     HOLDFAST_CPU: `${cpu}`,
     HOLDFAST_MEMORY_MB: `${memory_mb}`,
+    HOLDFAST_POOL: "0",
     HOLDFAST_DRAIN_GRACE_SECONDS: "0.2",
     HOLDFAST_LOG_LEVEL: "warn",
   };

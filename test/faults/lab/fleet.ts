@@ -74,6 +74,8 @@ function environment(folder: string, options: LabFleetOptions): Record<string, s
     HOLDFAST_HEALTH_PORT: "0",
     HOLDFAST_SLOTS: `${options.slots ?? 4}`,
     HOLDFAST_CPU: `${options.cpu ?? 16}`,
+    // Tests count containers; those of the pool ask for one.
+    HOLDFAST_POOL: "0",
     HOLDFAST_LOG_LEVEL: "info",
     ...options.env,
   };

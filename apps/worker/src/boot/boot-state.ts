@@ -3,6 +3,7 @@ import type { Metrics } from "@holdfast/chassis";
 import type { BootId, Fence, HostId } from "@holdfast/contract";
 import type { Engine } from "@holdfast/engine";
 import type { Care } from "../duties/care.js";
+import type { WarmStarts } from "../pool/warm-starts.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
 import type { Gate } from "./gate.js";
 import type { Lease } from "./lease.js";
@@ -17,6 +18,7 @@ export interface BootState extends Care {
   readonly gate: Gate;
   readonly tokens: TokenBook;
   readonly runs: Runs;
+  readonly warm: WarmStarts;
   readonly metrics: WorkerMetrics;
   readonly registry: Metrics;
   /** Highest fence this boot was granted. */
@@ -27,4 +29,5 @@ export interface BootState extends Care {
   /** As those of Care. */
   pokeBeat(): void;
   pokeEngineHealth(): void;
+  pokePool(): void;
 }

@@ -24,11 +24,14 @@ import { engineHealthDuty } from "../duties/engine-health.js";
 import { heartbeatsDuty } from "../duties/heartbeats.js";
 import { hostSlotsDuty } from "../duties/host-slots.js";
 import { ownQueueDuty, sendBack } from "../duties/own-queue.js";
+import { giveBackSlice, poolRefillDuty } from "../duties/pool-refill.js";
 import { healingDuty, queueTimeoutsDuty, waitingHeadsDuty } from "../duties/queue-care.js";
 import { recoveryDuty } from "../duties/recovery.js";
 import { retentionDuty } from "../duties/retention.js";
 import { sweepDuty } from "../duties/sweep.js";
 import { type Intake, openIntake } from "../intake/consume.js";
+import { hasPlaces } from "../pool/wanted.js";
+import { openWarmStarts } from "../pool/warm-starts.js";
 import { createBootSights } from "../recovery/boot-sights.js";
 import type { Order } from "../run/orders.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
@@ -127,9 +130,11 @@ function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: 
   state.pokeSweep = sweep.poke;
   state.pokeRecovery = recovery.poke;
   state.pokeBootWatch = watch.poke;
+  const pool = hasPlaces(state.warm.plan) ? [loop(poolRefillDuty(state))] : [];
+  state.pokePool = () => void pool.map(({ poke }) => poke());
   void state.lease.whenMayAct().then((may) => {
     // A new worker is room for whoever waits for it, and may be the one that a dead boot's tasks wait for.
-    if (may) for (const duty of [heads, watch]) duty.poke();
+    if (may) for (const duty of [heads, watch, ...pool]) duty.poke();
   });
   const others = [
     healingDuty(state),
@@ -140,33 +145,36 @@ function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: 
     heartbeatsDuty(state),
     consumptionWatchdog(state, intakes),
   ];
-  return [health, sweep, recovery, heads, watch, ...others.map(loop)];
+  return [health, sweep, recovery, heads, watch, ...pool, ...others.map(loop)];
 }
 
 function stateOf(deps: BootDeps, engine: Engine, slots: number, logger: Logger): BootState {
+  const [lease, gate, tokens] = [createLease(), createGate(slots), createTokenBook()];
+  const { ledger, queue, config, metrics, registry, given_up } = deps;
+  const warm = openWarmStarts({ config, engine, lease, gate, metrics, logger, given_up });
+  const pokes = { pokeBeat() {}, pokeSweep() {}, pokeRecovery() {}, pokeBootWatch() {}, pokeEngineHealth() {} };
   return {
     boot_id: engine.boot_id,
     host_id: engine.host_id,
-    ledger: deps.ledger,
-    queue: deps.queue,
+    ledger,
+    queue,
     engine,
-    lease: createLease(),
-    gate: createGate(slots),
-    tokens: createTokenBook(),
+    lease,
+    gate,
+    tokens,
     runs: createRuns(),
+    warm,
+    held: { has: (id) => tokens.sandboxes.has(id) || warm.pool.holds(id) },
     logger,
-    metrics: deps.metrics,
-    registry: deps.registry,
+    metrics,
+    registry,
     fence_seen: null,
     engine_healthy: true,
     sights: createBootSights(),
     strange: null,
-    given_up: deps.given_up,
-    pokeBeat: () => {},
-    pokeSweep: () => {},
-    pokeRecovery: () => {},
-    pokeBootWatch: () => {},
-    pokeEngineHealth: () => {},
+    given_up,
+    ...pokes,
+    pokePool() {},
   };
 }
 
@@ -189,6 +197,7 @@ export async function startBoot(deps: BootDeps): Promise<Boot> {
 /** Leaves nothing that others would have to find: what was sent to it, its place in the ledger, its queue. */
 async function retireFrom(state: BootState): Promise<void> {
   await sendBack(state);
+  await giveBackSlice(state);
   await state.ledger.boots.retire(state.boot_id);
   await state.queue.removeBootQueue(state.boot_id);
 }
@@ -218,16 +227,18 @@ async function runBoot(deps: BootDeps, state: BootState): Promise<Boot> {
     ready: () => gate.isOpen && lease.mayAct() && state.engine_healthy,
     drain: async (grace_ms) => {
       gate.close("draining");
+      const poolGone = state.warm.pool.drain();
       await within(ledger.boots.drain(state.boot_id), () => logger.warn("drain_not_told"));
       const over = setTimeout(() => void orderAll({ kind: "shutdown" }), grace_ms);
       await unlessAborted(runs.whenEmpty(), deps.given_up);
       clearTimeout(over);
+      await poolGone;
     },
     abandon: async (reason) => {
       gate.close("over");
       lease.revoke();
       const ended = unlessAborted(orderAll({ kind: "abandon", reason }), deps.given_up);
-      await Promise.race([ended, pause(ABANDON_MS)]);
+      await Promise.race([Promise.all([ended, state.warm.pool.drain()]), pause(ABANDON_MS)]);
     },
     close: async (retire) => {
       gate.close("over");

@@ -10,8 +10,11 @@ export interface DrawnToken extends TaskName {
 }
 
 export interface TokenBook {
+  /** Once it is held, another call changes nothing. */
   hold(drawn: DrawnToken): void;
   drop(owner_token: OwnerToken): void;
+  /** Another sandbox than the one that was drawn serves: it stands for the token from now on. */
+  serve(owner_token: OwnerToken, sandbox_id: SandboxId): void;
   held(): OwnerToken[];
   isHeld(owner_token: OwnerToken): boolean;
   count(): number;
@@ -27,11 +30,20 @@ export function createTokenBook(): TokenBook {
   const held = new Map<OwnerToken, DrawnToken>();
   const dropped = new Map<OwnerToken, DrawnToken>();
   const sandboxes = new Set<string>();
+  const keep = (drawn: DrawnToken): void => {
+    held.set(drawn.owner_token, drawn);
+    sandboxes.add(drawn.sandbox_id);
+  };
   return {
     sandboxes,
     hold: (drawn) => {
-      held.set(drawn.owner_token, drawn);
-      sandboxes.add(drawn.sandbox_id);
+      if (!held.has(drawn.owner_token)) keep(drawn);
+    },
+    serve: (owner_token, sandbox_id) => {
+      const drawn = held.get(owner_token);
+      if (drawn === undefined) return;
+      sandboxes.delete(drawn.sandbox_id);
+      keep({ ...drawn, sandbox_id });
     },
     drop: (owner_token) => {
       const drawn = held.get(owner_token);

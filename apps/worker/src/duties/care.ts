@@ -1,7 +1,9 @@
 /** What the duties that care for a fleet work on. A boot gives it, and so does a supervisor, which is no boot. */
 import type { Logger } from "@holdfast/chassis";
+
 import type { BootId, HostId, StrangeSandbox } from "@holdfast/contract";
-import type { Engine } from "@holdfast/engine";
+import type { Engine, SweepFacts } from "@holdfast/engine";
+
 import type { Ledger } from "@holdfast/ledger";
 import type { TaskQueue } from "@holdfast/queue";
 import type { Lease } from "../boot/lease.js";
@@ -19,8 +21,8 @@ export interface Care {
   readonly engine_healthy: boolean;
   /** Tells whether the ledger was heard of late enough to act by what it said, and by which clock. */
   readonly lease: Pick<Lease, "now" | "mayAct">;
-  /** What this process holds in the engine. */
-  readonly tokens: { readonly sandboxes: ReadonlySet<string> };
+  /** Sandboxes that this process holds in the engine, as they are at each look. */
+  readonly held: SweepFacts["held"];
   readonly logger: Logger;
   readonly metrics: CareMetrics;
   /** What the last looks told of other boots. */

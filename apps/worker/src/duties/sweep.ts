@@ -9,7 +9,7 @@ function factsOf(care: Care): SweepFacts {
   return {
     dead_boots: care.sights.deadForGood(),
     // The view of held sandboxes is live: one that is created while the engine lists is seen as held.
-    held: care.tokens.sandboxes,
+    held: care.held,
     ...(known === null ? {} : { known_boots: known }),
   };
 }

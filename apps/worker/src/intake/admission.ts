@@ -16,6 +16,7 @@ import { doubtEngine } from "../boot/engine-doubt.js";
 import type { Source } from "../boot/gate.js";
 import { followHost } from "../boot/host-draining.js";
 import type { RunEntry } from "../boot/runs.js";
+import { claimWarm } from "../pool/warm-starts.js";
 import { createOrders } from "../run/orders.js";
 import { type Answer, passOn, startTaskRun } from "../run/task-run.js";
 import { untilAnswered } from "../run/until-answered.js";
@@ -93,7 +94,8 @@ function begin(boot: BootState, grant: Grant, request: TaskRequest, source: Sour
     {
       tasks: boot.ledger.tasks,
       queue: boot.queue,
-      engine: boot.engine,
+      engine: { create: boot.warm.pool.create, ping: () => boot.engine.ping() },
+      claimWarm: (attempt, permission) => claimWarm(boot, attempt, permission),
       lease: boot.lease,
       metrics: boot.metrics,
       logger,

@@ -1,14 +1,17 @@
 /** What one attempt has to work with. */
 import type { TaskRequest } from "@holdfast/contract";
-import type { Engine } from "@holdfast/engine";
+import type { Engine, Sandbox } from "@holdfast/engine";
 import type { Grant, Ledger } from "@holdfast/ledger";
 import type { WorkerMetrics } from "../worker-metrics.js";
 import type { Orders } from "./orders.js";
+import type { Permission } from "./permission.js";
 import type { LedgerCaller } from "./until-answered.js";
 
 export interface AttemptDeps extends LedgerCaller {
   readonly tasks: Ledger["tasks"];
   readonly engine: Pick<Engine, "create" | "ping">;
+  /** Asked before a sandbox is made. */
+  claimWarm(attempt: Attempt, permission: Permission): Promise<Sandbox | null>;
   readonly metrics: WorkerMetrics;
   /** Closes intake until the engine has proved itself: called before anything is handed back for its sake. */
   doubtEngine(): void;

@@ -7,6 +7,8 @@ import { createPermission, type Permission } from "./permission.js";
 
 export interface Creation {
   readonly reply: Promise<CreateReply>;
+  /** True once a sandbox that had waited for its task was taken. */
+  readonly warm: boolean;
   readonly permission: Permission;
   /** One try to be rid of it; `proven` tells whether it worked. */
   destroy(): Promise<ContainerReceipt>;
@@ -15,7 +17,7 @@ export interface Creation {
 }
 
 /** Creation tries and their back-off, before the assignment is timed by the agent itself. */
-const SET_UP_SECONDS = 4 * (TIMES.creation_try_ms / 1_000);
+export const SET_UP_SECONDS = 4 * (TIMES.creation_try_ms / 1_000);
 const DESTROY_RETRY_MS = 2_000;
 /** A destroy that never answers must not hold the settle of a run for ever. */
 const DESTROY_DEADLINE_MS = TIMES.engine_kill_ms + TIMES.engine_remove_ms;
@@ -47,7 +49,16 @@ function unexpectedFailure(): CreationFailure {
 
 export function beginCreation(deps: AttemptDeps, attempt: Attempt): Creation {
   const permission = createPermission(deps.lease);
-  const reply = deps.engine.create(specOf(attempt, permission)).catch((error: unknown): CreateReply => {
+  let warm = false;
+
+  async function obtain(): Promise<CreateReply> {
+    const sandbox = await deps.claimWarm(attempt, permission);
+    if (sandbox === null) return deps.engine.create(specOf(attempt, permission));
+    warm = true;
+    return { kind: "ready", sandbox };
+  }
+
+  const reply = obtain().catch((error: unknown): CreateReply => {
     deps.logger.error("create_threw", { error });
     return { kind: "failed", failure: unexpectedFailure() };
   });
@@ -64,6 +75,9 @@ export function beginCreation(deps: AttemptDeps, attempt: Attempt): Creation {
 
   return {
     reply,
+    get warm() {
+      return warm;
+    },
     permission,
     destroy,
     gone: async (stop) => {

@@ -42,6 +42,7 @@ const FACTS: AttemptFacts = {
     runtime: "runc",
     limits: { cpu: 1, memory_mb: 896, disk_mb: 256, pids_limit: 128 },
   },
+  warm: false,
   ran: true,
   setup_ms: 40,
   run_ms: 90,

@@ -23,6 +23,8 @@ export interface AttemptFacts {
   readonly grant: Grant;
   readonly request: TaskRequest;
   readonly sandbox: Pick<Sandbox, "image_digest" | "runtime" | "limits"> | null;
+  /** The sandbox had waited for its task. */
+  readonly warm: boolean;
   /** True once the command was sent to the sandbox. */
   readonly ran: boolean;
   readonly setup_ms: number | null;
@@ -119,7 +121,7 @@ export function outcomeOf(facts: AttemptFacts, reason: Reason): Outcome {
     task_id: grant.task_id,
     ...verdictOf(facts, reason),
     ran: facts.ran,
-    warm: false,
+    warm: facts.warm,
     attempt: grant.attempt,
     host_id: grant.host_id,
     image: request.image,

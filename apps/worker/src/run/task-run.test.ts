@@ -14,6 +14,17 @@ describe("one attempt", () => {
     expect(asked).toEqual(["create", "assign", "writeFile", "activate", "exec", "destroy", "settle", "release"]);
   });
 
+  test("takes a sandbox that waits instead of making one, and tells the ledger which one serves (E3)", async () => {
+    const { asked, exited, gone, run, served } = setup({ warm: true });
+    exited.resolve(EXIT);
+    gone.resolve();
+
+    expect(await run.answer).toMatchObject({ outcome: { status: "SUCCEEDED", warm: true } });
+    expect(await run.released).toBe(true);
+    expect(asked).toEqual(["claim", "assign", "writeFile", "activate", "exec", "destroy", "settle", "release"]);
+    expect(served).toEqual(["sbx_warm"]);
+  });
+
   test("leaves no timer of its worker running behind it", async () => {
     vi.useFakeTimers();
     try {

@@ -56,6 +56,7 @@ interface Ended {
   readonly ending: Ending | { readonly kind: "refused"; readonly reason: Reason };
   readonly plan: Plan;
   readonly sandbox: Sandbox | null;
+  readonly warm: boolean;
   readonly setup_ms: number | null;
   readonly command: CommandEnd | null;
 }
@@ -66,7 +67,8 @@ async function sandboxOf(creation: Creation): Promise<Sandbox | null> {
 }
 
 async function endedInSetUp(result: Exclude<SetUp, { kind: "ready" }>, creation: Creation): Promise<Ended> {
-  const base = { sandbox: await sandboxOf(creation), setup_ms: null, command: null };
+  const sandbox = await sandboxOf(creation);
+  const base = { sandbox, warm: creation.warm, setup_ms: null, command: null };
   switch (result.kind) {
     case "failed": {
       const reason: Reason = { kind: "refused", error: result.error };
@@ -88,7 +90,14 @@ async function runToEnd(deps: TaskRunDeps, attempt: Attempt, creation: Creation)
   const setup_ms = Math.round(monotonicMs() - attempt.granted_at_ms);
   deps.metrics.setup_seconds.observe(setup_ms / 1_000);
   const command = await runCommand(deps, attempt, sandbox, sequence);
-  return { ending: command.ending, plan: planOf(command.ending, true), sandbox, setup_ms, command };
+  return {
+    ending: command.ending,
+    plan: planOf(command.ending, true),
+    sandbox,
+    warm: creation.warm,
+    setup_ms,
+    command,
+  };
 }
 
 function reasonOf(ended: Ended): Reason {
@@ -114,6 +123,7 @@ function outcomeFor(attempt: Attempt, ended: Ended, proven_gone: boolean): Outco
     grant: attempt.grant,
     request: attempt.request,
     sandbox: ended.sandbox,
+    warm: ended.warm,
     ran: ended.command !== null,
     setup_ms: ended.setup_ms,
     run_ms: ended.command?.run_ms ?? null,

@@ -83,7 +83,7 @@ function supervisedBy({ config, ledger, queue, lease, registry, logger }: Opened
     }),
     engine_healthy: false,
     lease,
-    tokens: { sandboxes: new Set() },
+    held: new Set(),
     logger,
     metrics: createCareMetrics(registry),
     sights: createBootSights(),
