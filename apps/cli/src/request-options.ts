@@ -21,7 +21,8 @@ export interface RequestOptions {
   readonly taskId?: string;
 }
 
-const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];
+/** For options that may be given more than once. */
+export const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];
 
 /** Adds them to a command whose rest is the command to run. */
 export function addRequestOptions(command: Command): Command {

@@ -2,6 +2,7 @@ import type { HostView } from "@holdfast/contract";
 import type { Command } from "commander";
 import { addDataOption, type CommandContext, type FleetOptions, withClient } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
+import { poolLines } from "../output/pool-lines.js";
 import { listing } from "../output/table.js";
 
 interface HostsOptions extends FleetOptions {
@@ -28,13 +29,15 @@ const HEADINGS = ["HOST", "STATE", "ENGINE", "WORKERS", "SLOTS", "CPU (1/1000)",
 async function showHosts(options: HostsOptions, context: CommandContext): Promise<number> {
   const hosts = await withClient(context, options, (client) => client.hosts());
   for (const line of listing(hosts, options.json, HEADINGS, rowOf)) context.console.line(line);
+  const pools = options.json === true ? [] : poolLines(hosts);
+  for (const line of pools.length === 0 ? [] : ["", ...pools]) context.console.line(line);
   return EXIT.ok;
 }
 
 export function addHosts(program: Command, context: CommandContext): void {
   const command = program.command("hosts").summary("list hosts, what they offer and what is reserved");
   addDataOption(command)
-    .description("List hosts, what they offer and what is reserved.")
+    .description("List hosts, what they offer, what is reserved, and what waits warm.")
     .option("--json", "one JSON object a line")
     .action(async (options: HostsOptions) => context.exit(await showHosts(options, context)));
 }

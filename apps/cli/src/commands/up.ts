@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.js";
+import { addPoolOptions } from "../pool-flags.js";
 import type { UpOptions } from "../up/serve-up.js";
 
 const HELP = `
@@ -9,8 +10,7 @@ It prints one line with the word ready, and logs to holdfast.log in the data fol
 SIGTERM or Ctrl-C ends it once running tasks have ended or were handed back. The data stay for the next up.`;
 
 export function addUp(program: Command, context: CommandContext): void {
-  program
-    .command("up")
+  addPoolOptions(program.command("up"))
     .summary("start a fleet of this one machine")
     .description("Start a fleet of this one machine and stay until it is ended.")
     .option("--data <dir>", "data folder, one for each up (default: HOLDFAST_DATA, else .holdfast)")
