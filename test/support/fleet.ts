@@ -109,6 +109,8 @@ export function fleetEnv(options: FleetOptions = {}): Record<string, string> {
     HOLDFAST_CPU: "16",
     // Tests count containers; those of the pool ask for one.
     HOLDFAST_POOL: "0",
+    // A second at each start; tests of it ask for it.
+    HOLDFAST_SELF_CHECK_SECONDS: "0",
     HOLDFAST_LOG_LEVEL: "warn",
     ...options.env,
   };

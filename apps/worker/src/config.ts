@@ -68,6 +68,10 @@ export const workerConfigSchema = z.object({
   /** No record goes for its workspace's number of them before it is this old. */
   HOLDFAST_RETENTION_RECORDS_SECONDS_MIN: whole.min(0).max(86_400).optional(),
   HOLDFAST_RETENTION_JOBS_MAX: whole.min(0).max(1_000).optional(),
+  /** A worker proves its limits at its start and so often, in seconds; 0 never does. */
+  HOLDFAST_SELF_CHECK_SECONDS: whole.min(0).max(604_800).default(3_600),
+  /** After a failed proof the host takes no tasks, and is tried again so often, in seconds. */
+  HOLDFAST_SELF_CHECK_RETRY_SECONDS: whole.min(1).max(86_400).default(60),
   HOLDFAST_LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
   /** Accept a Redis that keeps no append-only file: a crash of it may lose accepted tasks. */
   HOLDFAST_ALLOW_NO_AOF: flag,

@@ -30,6 +30,8 @@ export interface WorkerMetrics extends CareMetrics {
   readonly pool_removed_total: Counter;
   readonly pool_sandboxes: Gauge;
   readonly pool_memory_mb: Gauge;
+  readonly self_check_fit: Gauge;
+  readonly self_check_failures_total: Counter;
 }
 
 /** What the platform does: its goals lie between 5 ms and a second, its deadlines at 30 and 60 s. */
@@ -65,6 +67,8 @@ export function createWorkerMetrics(metrics: Metrics): WorkerMetrics {
     lease_left_seconds: gauge("lease_left_seconds", "What is left of the boot's lease on the worker's own clock."),
     strange_sandboxes: gauge("strange_sandboxes", "Sandboxes alive on the engine that this worker does not hold."),
     boots_total: counter("boots_total", "Boots this process went through.", "began_after"),
+    self_check_fit: gauge("self_check_fit", "1 while all that was proved of the host holds."),
+    self_check_failures_total: counter("self_check_failures_total", "Checks of the host that failed.", "check"),
     consumer_rebuilds_total: counter("consumer_rebuilds_total", "Consumers rebuilt since they fetched nothing."),
     pool_claims_total: counter("pool_claims_total", "Tasks that asked the pool for a warm sandbox.", "answer"),
     pool_claim_age_seconds: histogram("pool_claim_age_seconds", "How long a sandbox had waited for its task.", LONG),

@@ -1,4 +1,5 @@
 /** The worker takes tasks, drives sandboxes on its host, runs the duties. After a boot that is over comes another. */
+import { randomInt } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { createRequire } from "node:module";
 import {
@@ -16,6 +17,7 @@ import { isNewHost, type OpenEngine, openEngine } from "@holdfast/engine";
 import { type Ledger, openLedger } from "@holdfast/ledger";
 import { openTaskQueue } from "@holdfast/queue";
 import { type Boot, type BootDeps, startBoot } from "./boot/boot.js";
+import { createFitness, type FitnessTimes } from "./boot/fitness.js";
 import { checkServer, isRefusal, StartRefused } from "./boot/start-checks.js";
 import { engineSocketOf, retentionOf, WORKER_SECRETS, type WorkerConfig } from "./config.js";
 import { readGauges } from "./read-gauges.js";
@@ -38,6 +40,8 @@ export interface RunningWorker {
   ready(): boolean;
   /** Its host is out of service, and it takes nothing in until that is taken back. */
   readonly host_draining: boolean;
+  /** Names of the checks of its host that failed: it takes nothing in until they pass. */
+  readonly failed_checks: readonly string[];
   /** Takes nothing new and lets running tasks end within the grace; what is left is handed back. */
   drain(): Promise<void>;
   /** Drains, retires and closes. May be called twice. */
@@ -58,6 +62,14 @@ async function joinFleet(ledger: Ledger, config: WorkerConfig): Promise<FleetId>
   const { fleet_id } = await ledger.fleet(wanted, born);
   if (wanted === null || wanted === fleet_id) return fleet_id;
   throw new StartRefused(`HOLDFAST_FLEET is ${wanted}; this ledger is of the fleet ${fleet_id}`);
+}
+
+function fitnessTimes(config: WorkerConfig): FitnessTimes {
+  return {
+    every_ms: config.HOLDFAST_SELF_CHECK_SECONDS * 1_000,
+    retry_ms: config.HOLDFAST_SELF_CHECK_RETRY_SECONDS * 1_000,
+    jitter: () => 0.9 + randomInt(201) / 1_000,
+  };
 }
 
 function programVersion(): string {
@@ -137,7 +149,20 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
     const metrics = createWorkerMetrics(registry);
     const program_version = programVersion();
     const opens = { openEngine: options.openEngine ?? openEngine };
-    const deps = { ...opens, config, ledger, queue, fleet_id, logger, registry, metrics, program_version, given_up };
+    const fitness = createFitness(fitnessTimes(config));
+    const deps = {
+      ...opens,
+      fitness,
+      config,
+      ledger,
+      queue,
+      fleet_id,
+      logger,
+      registry,
+      metrics,
+      program_version,
+      given_up,
+    };
     const first = await startBoot(deps);
     metrics.boots_total.add(1, { began_after: "start" });
     return await serve(deps, first, giveUp, serving, health, closeAll);
@@ -195,6 +220,9 @@ async function serve(
     ready,
     get host_draining() {
       return boots.current().state.gate.reasons.includes("host_draining");
+    },
+    get failed_checks() {
+      return deps.fitness.failed;
     },
     drain,
     stop: () => {

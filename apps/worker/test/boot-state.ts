@@ -2,6 +2,7 @@
 import { type Clock, createMetrics, silentLogger } from "@holdfast/chassis";
 import type { BootId, HostId } from "@holdfast/contract";
 import type { BootState } from "../src/boot/boot-state.js";
+import { createFitness } from "../src/boot/fitness.js";
 import { createGate } from "../src/boot/gate.js";
 import { createLease } from "../src/boot/lease.js";
 import { createRuns } from "../src/boot/runs.js";
@@ -61,6 +62,7 @@ export function bootStateOf({
     registry,
     fence_seen: null,
     engine_healthy: true,
+    fitness: createFitness({ every_ms: 3_600_000, retry_ms: 60_000, jitter: () => 1 }),
     sights: createBootSights(),
     strange: null,
     given_up,

@@ -161,6 +161,7 @@ export function setup(given: Given = {}) {
   const asked: string[] = [];
   const outcomes: Outcome[] = [];
   const served: SandboxId[] = [];
+  const fates: string[] = [];
   const step = steps();
   const orders = createOrders();
   const lease = leaseOf(given);
@@ -183,6 +184,7 @@ export function setup(given: Given = {}) {
     metrics: createWorkerMetrics(registry),
     pokeBeat: beat,
     doubtEngine: () => void asked.push("doubt"),
+    sandboxEnded: (fate) => void fates.push(fate),
     logger: silentLogger(),
     queue: { deliver: async () => void asked.push("deliver"), promote: async (promotions) => promotions.length },
     claimWarm: async (_, permission) => {
@@ -195,5 +197,5 @@ export function setup(given: Given = {}) {
     given_up: new AbortController().signal,
   };
   const run = startTaskRun(deps, { grant: GRANT, request, orders, granted_at_ms: performance.now() });
-  return { ...step, asked, lease, orders, outcomes, registry, run, served };
+  return { ...step, asked, fates, lease, orders, outcomes, registry, run, served };
 }

@@ -126,6 +126,8 @@ export const hostViewSchema = z.object({
       held: z.int(),
       slice: sliceSchema,
       pool: z.array(poolKeyViewSchema),
+      /** Checks of its host that it found failed, by name: while there is one it takes no task. */
+      failed_checks: z.array(z.string()),
     }),
   ),
 });

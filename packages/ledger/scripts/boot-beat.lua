@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- boot-beat: renews a boot's lease for all it holds and tells it what the ledger knows of that.
--- ARGV: boot, counter, highest fence seen ('' for none), engine healthy (0 | 1),
+-- ARGV: boot, counter, highest fence seen ('' for none), engine healthy (0 | 1), failed checks by comma ('' for none),
 --   count of strange sandboxes ('' where nobody looked), strange sandbox, boot whose pool made it or '', ...,
 --   held token, ...
 -- Replies: {ok, boot drains (0 | 1), host drains (0 | 1), cancelled tokens, unknown tokens, missing tokens}
@@ -20,7 +20,7 @@ if not state then return { 'unknown' } end
 if state == 'DEAD' then return { 'dead' } end
 
 local fresh, missed = counter > tonumber(last), key.boot_missing(boot)
-local first_held = 6 + 2 * (tonumber(ARGV[5]) or 0)
+local first_held = 7 + 2 * (tonumber(ARGV[6]) or 0)
 local held, cancelled, unknown, missing = {}, {}, {}, {}
 for i = first_held, #ARGV do
   local token = ARGV[i]
@@ -42,9 +42,10 @@ for _, token in ipairs(redis.call('SMEMBERS', key.boot_tokens(boot))) do
   end
 end
 if fresh then
-  redis.call('HSET', key.boot(boot), 'counter', ARGV[2], 'lease_ends_ms', int(now_ms + LEASE_MS))
+  local lease_ends = int(now_ms + LEASE_MS)
+  redis.call('HSET', key.boot(boot), 'counter', ARGV[2], 'lease_ends_ms', lease_ends, 'failed_checks', ARGV[5])
   redis.call('HSET', key.host(host), 'engine_healthy', ARGV[4])
-  if ARGV[5] ~= '' then note_strangers(boot, host, { unpack(ARGV, 6, first_held - 1) }) end
+  if ARGV[6] ~= '' then note_strangers(boot, host, { unpack(ARGV, 7, first_held - 1) }) end
 end
 local host_drains = redis.call('HGET', key.host(host), 'draining') or '0'
 return { 'ok', state == 'DRAINING' and '1' or '0', host_drains, cancelled, unknown, missing }

@@ -2,7 +2,7 @@
 -- host-list: hosts with limits, sums, offers and boots.
 -- Replies: {{host, limits, reserved, healthy (0 | 1), drains (0 | 1), engine version, {image, digest, ...},
 --   {runtime, ...}, {boot, state, lease left in ms, held, slice's memory_mb, slice's pids, report of its pool by JSON
---   ('' for none), ...}, {image, JSON note of its check, ...}}, ...}
+--   ('' for none), failed checks by comma ('' for none), ...}, {image, JSON note of its check, ...}}, ...}
 -- Keeps: C1 (shown)
 --- @include "begin"
 --- @include "slices"
@@ -14,11 +14,11 @@ for _, host in ipairs(hosts) do
   local boots, ids = {}, redis.call('SUNION', key.host_boots(host), key.host_dead(host))
   table.sort(ids)
   for _, boot in ipairs(ids) do
-    local state = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'pool_report')
+    local state = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'pool_report', 'failed_checks')
     if state[1] then
       local left, slice = math.max(0, tonumber(state[2] or '0') - now_ms), slice_of(boot)
       local held = redis.call('SCARD', key.boot_tokens(boot))
-      local row = { boot, state[1], int(left), held, int(slice[3]), int(slice[4]), state[3] or '' }
+      local row = { boot, state[1], int(left), held, int(slice[3]), int(slice[4]), state[3] or '', state[4] or '' }
       for _, value in ipairs(row) do boots[#boots + 1] = value end
     end
   end

@@ -47,6 +47,8 @@ export interface BeatCall {
   readonly held: readonly OwnerToken[];
   readonly fence_seen: Fence | null;
   readonly engine_healthy: boolean;
+  /** Checks of its host that failed, by name: while there is one, this boot takes no task. Absent: none. */
+  readonly failed_checks?: readonly string[];
   /**
    * Sandboxes of this fleet that this worker's engine shows alive and nobody here holds: after a lost tail the host is
    * granted nothing while one of them is unknown to the ledger. Absent where the worker has not looked.
@@ -170,8 +172,8 @@ export interface BootStore {
   free(boot_id: BootId, right: FreeRight): Promise<FreeReply>;
   /**
    * PENDING tasks whose route is the boot's own queue get a new delivery on the queue they came by (the shared one),
-   * where that boot takes nothing any more: it is DEAD and older than the tail, drains, or its host drains or has a
-   * sick engine.
+   * where that boot takes nothing any more: it is DEAD and older than the tail, drains, fails its checks, or its host
+   * drains or has a sick engine.
    */
   reroute(boot_id: BootId, limit: number): Promise<Delivery[]>;
   /** Calls back when a doorbell rings: a cancel was flagged, the boot drains, or its host does or does so no more. */

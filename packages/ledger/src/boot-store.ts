@@ -87,12 +87,12 @@ function tokens(reply: Reply | undefined): OwnerToken[] {
 }
 
 async function beat({ caller, lease_ms }: BootStoreDeps, call: BeatCall): Promise<BeatReply> {
-  const { counter, fence_seen, engine_healthy, held } = call;
+  const { counter, fence_seen, engine_healthy, failed_checks = [], held } = call;
   const strangers = call.strange_sandboxes?.slice(0, STEP_MAX);
   const named = strangers?.flatMap(({ sandbox_id, pool_of }) => [idPart(sandbox_id), pool_of ? idPart(pool_of) : ""]);
   const reply = list(
     await caller.run("boot-beat", [
-      ...[idPart(call.boot_id), counter, fence_seen ?? "", engine_healthy ? 1 : 0],
+      ...[idPart(call.boot_id), counter, fence_seen ?? "", engine_healthy ? 1 : 0, failed_checks.join(",")],
       ...[strangers?.length ?? "", ...(named ?? []), ...held.map(idPart)],
     ]),
   );

@@ -24,13 +24,16 @@ export function createHostStore(caller: Caller): HostStore {
 
 function hostOf(reply: Reply): HostView {
   const [host, limits, reserved, healthy, draining, version, images, runtimes, boots, notes] = list(reply);
-  const shown = rowsOf(boots, 7).map(([boot, state, left, held, memory_mb, pids, report]) => ({
+  const shown = rowsOf(boots, 8).map(([boot, state, left, held, memory_mb, pids, report, failed]) => ({
     boot_id: boot,
     state,
     lease_left_ms: whole(left),
     held: whole(held),
     slice: { memory_mb: whole(memory_mb), pids: whole(pids) },
     pool: report === "" ? [] : JSON.parse(text(report)),
+    failed_checks: text(failed)
+      .split(",")
+      .filter((name) => name !== ""),
   }));
   const sliced = (key: keyof Slice) => shown.reduce((sum, { slice }) => sum + slice[key], 0);
   return hostViewSchema.parse({

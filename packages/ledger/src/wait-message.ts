@@ -5,6 +5,7 @@ const MESSAGES: Record<WaitReason, string> = {
   queued: "Waits in the queue for a free slot.",
   no_worker: "No running worker offers what the task asks for.",
   draining: "Every host that offers what the task asks for is out of service, or its workers are ending.",
+  host_unfit: "Every host that offers what the task asks for has failed its self-check.",
   engine_unavailable: "Every host that offers what the task asks for reports its container engine as unavailable.",
   host_full: "No host has the resources free.",
   workspace_full: "The workspace has reached its limit.",

@@ -11,6 +11,7 @@ const config = readWorkerConfig({
   HOLDFAST_QUEUE_PREFIX: queue_prefix,
   HOLDFAST_SLOTS: `${concurrency}`,
   HOLDFAST_POOL: "0",
+  HOLDFAST_SELF_CHECK_SECONDS: "0",
   HOLDFAST_HEALTH_PORT: "0",
   HOLDFAST_LOG_LEVEL: "error",
 });

@@ -88,6 +88,7 @@ function environment(options: HuntFleetOptions, host: HuntHost, port: number): R
     HOLDFAST_QUEUE_PREFIX: `${options.prefix}q`,
     HOLDFAST_HEALTH_PORT: "0",
     HOLDFAST_SLOTS: `${slots}`,
+    HOLDFAST_SELF_CHECK_SECONDS: "0",
     HOLDFAST_CPU: `${cpu}`,
     HOLDFAST_MEMORY_MB: `${memory_mb}`,
     HOLDFAST_POOL: "0",

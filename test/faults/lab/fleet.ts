@@ -73,6 +73,7 @@ function environment(folder: string, options: LabFleetOptions): Record<string, s
     HOLDFAST_IMAGES: images,
     HOLDFAST_HEALTH_PORT: "0",
     HOLDFAST_SLOTS: `${options.slots ?? 4}`,
+    HOLDFAST_SELF_CHECK_SECONDS: "0",
     HOLDFAST_CPU: `${options.cpu ?? 16}`,
     // Tests count containers; those of the pool ask for one.
     HOLDFAST_POOL: "0",

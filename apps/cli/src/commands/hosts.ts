@@ -9,6 +9,13 @@ interface HostsOptions extends FleetOptions {
   readonly json?: boolean;
 }
 
+/** What any of its workers found failed; each proves the host for itself. */
+function selfCheckOf(live: HostView["boots"]): string {
+  const failed = [...new Set(live.flatMap(({ failed_checks }) => failed_checks))];
+  if (failed.length > 0) return `failed: ${failed.join(",")}`;
+  return live.length === 0 ? "-" : "ok";
+}
+
 function rowOf(host: HostView): string[] {
   const used = (key: "slots" | "cpu_milli" | "memory_mb"): string => `${host.reserved[key]}/${host.limits[key]}`;
   const live = host.boots.filter((boot) => boot.state !== "DEAD");
@@ -16,6 +23,7 @@ function rowOf(host: HostView): string[] {
     host.host_id,
     host.draining ? "drained" : "in service",
     host.engine_healthy ? "healthy" : "sick",
+    selfCheckOf(live),
     String(live.length),
     used("slots"),
     used("cpu_milli"),
@@ -24,7 +32,17 @@ function rowOf(host: HostView): string[] {
   ];
 }
 
-const HEADINGS = ["HOST", "STATE", "ENGINE", "WORKERS", "SLOTS", "CPU (1/1000)", "MEMORY (MiB)", "IMAGES"];
+const HEADINGS = [
+  "HOST",
+  "STATE",
+  "ENGINE",
+  "SELF-CHECK",
+  "WORKERS",
+  "SLOTS",
+  "CPU (1/1000)",
+  "MEMORY (MiB)",
+  "IMAGES",
+];
 
 async function showHosts(options: HostsOptions, context: CommandContext): Promise<number> {
   const hosts = await withClient(context, options, (client) => client.hosts());

@@ -5,6 +5,7 @@ import type { Engine } from "@holdfast/engine";
 import type { Care } from "../duties/care.js";
 import type { WarmStarts } from "../pool/warm-starts.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
+import type { Fitness } from "./fitness.js";
 import type { Gate } from "./gate.js";
 import type { Lease } from "./lease.js";
 import type { Runs } from "./runs.js";
@@ -24,6 +25,8 @@ export interface BootState extends Care {
   /** Highest fence this boot was granted. */
   fence_seen: Fence | null;
   engine_healthy: boolean;
+  /** What the process has proved of its host. */
+  readonly fitness: Fitness;
   /** Aborted when the process gives up on what is left. */
   readonly given_up: AbortSignal;
   /** As those of Care. */

@@ -7,13 +7,14 @@ import {
   deadline,
   type Logger,
   type Metrics,
+  monotonicMs,
   pause,
   type RunningDuty,
   startDuty,
   unlessAborted,
 } from "@holdfast/chassis";
 import { type BootId, drawBootId, type FleetId } from "@holdfast/contract";
-import type { Engine, OpenEngine } from "@holdfast/engine";
+import type { Check, Engine, OpenEngine } from "@holdfast/engine";
 import { bootQueue, type Ledger } from "@holdfast/ledger";
 import { SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
 import { engineSocketOf, type WorkerConfig } from "../config.js";
@@ -28,6 +29,7 @@ import { giveBackSlice, poolRefillDuty } from "../duties/pool-refill.js";
 import { healingDuty, queueTimeoutsDuty, waitingHeadsDuty } from "../duties/queue-care.js";
 import { recoveryDuty } from "../duties/recovery.js";
 import { retentionDuty } from "../duties/retention.js";
+import { conclude, followFitness, selfCheckDuty } from "../duties/self-check.js";
 import { sweepDuty } from "../duties/sweep.js";
 import { type Intake, openIntake } from "../intake/consume.js";
 import { hasPlaces } from "../pool/wanted.js";
@@ -36,6 +38,7 @@ import { createBootSights } from "../recovery/boot-sights.js";
 import type { Order } from "../run/orders.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
 import type { BootState } from "./boot-state.js";
+import type { Fitness } from "./fitness.js";
 import { createGate } from "./gate.js";
 import { createLease } from "./lease.js";
 import { createRuns } from "./runs.js";
@@ -52,6 +55,7 @@ export interface BootDeps {
   readonly metrics: WorkerMetrics;
   readonly program_version: string;
   readonly openEngine: OpenEngine;
+  readonly fitness: Fitness;
   readonly given_up: AbortSignal;
 }
 
@@ -81,7 +85,7 @@ async function within(call: Promise<unknown>, onFailure: () => void): Promise<vo
   await deadline(call, LEDGER_CALL_MS, late).catch(onFailure);
 }
 
-async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger): Promise<Engine> {
+async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger) {
   const engine = await deps.openEngine({
     socket_path: engineSocketOf(deps.config),
     fleet_id: deps.fleet_id,
@@ -95,12 +99,18 @@ async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger): Promis
     for (const { expected, ...refused } of engine.refused_images) {
       logger[expected ? "info" : "warn"]("image_not_offered", refused);
     }
-    await engine.probe();
+    return { engine, checks: await proveHost(deps, engine) };
   } catch (error) {
     await engine.close();
     throw error;
   }
-  return engine;
+}
+
+/** What the self-check found, which stands for a probe; null where what was proved still holds, and a probe will do. */
+async function proveHost({ fitness }: BootDeps, engine: Engine): Promise<readonly Check[] | null> {
+  if (fitness.isDue(monotonicMs())) return engine.selfCheck();
+  await engine.probe();
+  return null;
 }
 
 async function register(deps: BootDeps, engine: Engine) {
@@ -142,6 +152,7 @@ function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: 
     retentionDuty(state),
     hostSlotsDuty(state),
     ownQueueDuty(state),
+    selfCheckDuty(state),
     heartbeatsDuty(state),
     consumptionWatchdog(state, intakes),
   ];
@@ -170,6 +181,7 @@ function stateOf(deps: BootDeps, engine: Engine, slots: number, logger: Logger):
     registry,
     fence_seen: null,
     engine_healthy: true,
+    fitness: deps.fitness,
     sights: createBootSights(),
     strange: null,
     given_up,
@@ -182,11 +194,13 @@ function stateOf(deps: BootDeps, engine: Engine, slots: number, logger: Logger):
 export async function startBoot(deps: BootDeps): Promise<Boot> {
   const boot_id = drawBootId();
   const logger = deps.logger.child({ boot_id });
-  const engine = await openHost(deps, boot_id, logger);
+  const { engine, checks } = await openHost(deps, boot_id, logger);
   try {
     const { limits } = await register(deps, engine);
     const state = stateOf(deps, engine, limits.slots, logger.child({ host_id: engine.host_id }));
     state.logger.info("boot_registered", { limits, images: engine.images.map(({ image }) => image) });
+    if (checks === null) followFitness(state);
+    else conclude(state, checks);
     return await runBoot(deps, state);
   } catch (error) {
     await engine.close();

@@ -5,7 +5,7 @@ import type { Consumer } from "@holdfast/queue";
  * Reasons that close the gate; each is set and cleared by the duty that knows. `draining` is this boot's own way to its
  * end, and is never cleared; `host_draining` follows the ledger, which takes the whole host out of service and back.
  */
-export type Closed = "starting" | "engine_sick" | "lease_ended" | "draining" | "host_draining" | "over";
+export type Closed = "starting" | "engine_sick" | "self_check" | "lease_ended" | "draining" | "host_draining" | "over";
 
 /** The shared queue is fetched from with a free slot of the host only; the boot's own whenever the gate is open. */
 export type Source = "shared" | "own";

@@ -94,8 +94,12 @@ export function beatDuty(boot: BootState): Duty {
       const held = boot.tokens.held();
       const sent_at_ms = boot.lease.now();
       const { boot_id, fence_seen, engine_healthy, strange } = boot;
+      const failed_checks = boot.fitness.failed;
       const news = newsOf(boot, told, sent_at_ms);
-      const call = boot.ledger.boots.beat({ boot_id, counter, held, fence_seen, engine_healthy, ...news });
+      const call = boot.ledger.boots.beat({
+        ...{ boot_id, counter, held, fence_seen, engine_healthy, failed_checks },
+        ...news,
+      });
       const late = (): never => {
         throw new Error("no answer in time");
       };

@@ -2,6 +2,7 @@ import { createMetrics, silentLogger } from "@holdfast/chassis";
 import { expect, test } from "vitest";
 import type { BootState } from "../boot/boot-state.js";
 import { doubtEngine } from "../boot/engine-doubt.js";
+import { createFitness } from "../boot/fitness.js";
 import { createGate } from "../boot/gate.js";
 import { createWorkerMetrics } from "../worker-metrics.js";
 import { engineHealthDuty } from "./engine-health.js";
@@ -23,6 +24,7 @@ function setup() {
       },
     },
     engine_healthy: true,
+    fitness: createFitness({ every_ms: 3_600_000, retry_ms: 60_000, jitter: () => 1 }),
     gate,
     logger: silentLogger(),
     metrics: createWorkerMetrics(createMetrics()),
@@ -54,6 +56,19 @@ test("two missed pings make the engine sick and close the gate at once; a verifi
   expect(engine.probes).toBe(1);
   expect(slots.at(-1)).toBe(3);
   expect(beats()).toBe(2);
+});
+
+test("what was lost with an engine that went away is looked at again as soon as that is back", async () => {
+  const { boot, engine, duty } = setup();
+  boot.fitness.judged(["sandboxes_lost"], 0);
+
+  engine.answers = false;
+  for (let pass = 0; pass < 2; pass += 1) await duty.runOnce();
+  expect(boot.fitness.isDue(1)).toBe(false);
+  engine.answers = true;
+  await duty.runOnce();
+
+  expect(boot.fitness.isDue(1)).toBe(true);
 });
 
 test("an engine that answers but gives no sandbox stays sick, and is tried ever less often", async () => {

@@ -15,6 +15,7 @@ export function engineHealthDuty(boot: BootState): Duty {
   let misses = 0;
   let failures = 0;
   let skip = 0;
+  let was_away = false;
 
   async function tryProbe(): Promise<void> {
     if (skip > 0) {
@@ -33,6 +34,9 @@ export function engineHealthDuty(boot: BootState): Duty {
     boot.engine_healthy = true;
     boot.gate.open("engine_sick");
     boot.logger.warn("engine_well_again");
+    // What was lost with an engine that went away needs no other reason.
+    if (was_away) boot.fitness.askAgain();
+    was_away = false;
     boot.pokeBeat();
     boot.pokeSweep();
     boot.pokeRecovery();
@@ -45,6 +49,7 @@ export function engineHealthDuty(boot: BootState): Duty {
     runOnce: async () => {
       const answered = await boot.engine.ping();
       misses = answered ? 0 : misses + 1;
+      was_away ||= misses >= MISSES_MAX;
       if (misses >= MISSES_MAX) doubtEngine(boot);
       if (answered && !boot.engine_healthy) await tryProbe();
       boot.metrics.engine_healthy.set(boot.engine_healthy ? 1 : 0);

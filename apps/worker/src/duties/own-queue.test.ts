@@ -21,7 +21,7 @@ async function pass(reasons: readonly Closed[]) {
   return { asked, delivered };
 }
 
-test.each(["draining", "host_draining", "engine_sick"] as const)(
+test.each(["draining", "host_draining", "engine_sick", "self_check"] as const)(
   "what was sent to a boot goes back while its gate is closed for: %s (T2)",
   async (reason) => {
     expect(await pass([reason])).toEqual({ asked: [OWN_BOOT], delivered: [SENT] });

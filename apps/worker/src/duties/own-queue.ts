@@ -6,7 +6,7 @@ import { passOn } from "../run/task-run.js";
 const EVERY_MS = 1_000;
 const BATCH_MAX = 100;
 /** Closed for these, the gate may stay so for long, and the ledger lets what was sent here go elsewhere. */
-const SENDS_BACK: ReadonlySet<Closed> = new Set(["draining", "host_draining", "engine_sick"]);
+const SENDS_BACK: ReadonlySet<Closed> = new Set(["draining", "host_draining", "engine_sick", "self_check"]);
 
 /** What was sent to this boot goes back to where it came from: asked for while the boot takes nothing in (T2). */
 export async function sendBack(boot: BootState): Promise<number> {

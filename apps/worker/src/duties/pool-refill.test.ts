@@ -121,7 +121,7 @@ describe("poolRefillDuty", () => {
     expect(host.slice).toEqual(TWO);
   });
 
-  it.each(["draining", "host_draining", "engine_sick"] as const)(
+  it.each(["draining", "host_draining", "engine_sick", "self_check"] as const)(
     "keeps nothing while the gate is closed for %s",
     async (reason) => {
       const { boot, host, alive, pass } = setup();

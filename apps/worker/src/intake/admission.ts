@@ -16,6 +16,7 @@ import { doubtEngine } from "../boot/engine-doubt.js";
 import type { Source } from "../boot/gate.js";
 import { followHost } from "../boot/host-draining.js";
 import type { RunEntry } from "../boot/runs.js";
+import { noteSandboxEnd } from "../duties/self-check.js";
 import { claimWarm } from "../pool/warm-starts.js";
 import { createOrders } from "../run/orders.js";
 import { type Answer, passOn, startTaskRun } from "../run/task-run.js";
@@ -102,6 +103,7 @@ function begin(boot: BootState, grant: Grant, request: TaskRequest, source: Sour
       given_up: boot.given_up,
       pokeBeat: () => boot.pokeBeat(),
       doubtEngine: () => doubtEngine(boot),
+      sandboxEnded: (fate) => noteSandboxEnd(boot, grant.workspace_id, fate),
     },
     { grant, request, orders, granted_at_ms },
   );

@@ -33,7 +33,7 @@ export interface WarmStartsDeps {
 }
 
 /** A boot or host on its way out of service, and an engine that is not trusted, keep no pool. */
-const EMPTIES: ReadonlySet<Closed> = new Set(["engine_sick", "draining", "host_draining", "over"]);
+const EMPTIES: ReadonlySet<Closed> = new Set(["engine_sick", "self_check", "draining", "host_draining", "over"]);
 
 export function mayKeepPool(gate: Pick<Gate, "reasons">): boolean {
   return !gate.reasons.some((reason) => EMPTIES.has(reason));

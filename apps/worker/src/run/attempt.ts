@@ -2,6 +2,7 @@
 import type { TaskRequest } from "@holdfast/contract";
 import type { Engine, Sandbox } from "@holdfast/engine";
 import type { Grant, Ledger } from "@holdfast/ledger";
+import type { SandboxFate } from "../boot/losses.js";
 import type { WorkerMetrics } from "../worker-metrics.js";
 import type { Orders } from "./orders.js";
 import type { Permission } from "./permission.js";
@@ -15,6 +16,8 @@ export interface AttemptDeps extends LedgerCaller {
   readonly metrics: WorkerMetrics;
   /** Closes intake until the engine has proved itself: called before anything is handed back for its sake. */
   doubtEngine(): void;
+  /** How the sandbox of this attempt ended, where that says something of the host. */
+  sandboxEnded(fate: SandboxFate): void;
 }
 
 export interface Attempt {

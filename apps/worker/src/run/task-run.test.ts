@@ -97,42 +97,46 @@ describe("one attempt", () => {
   });
 
   test("an engine that cannot create is doubted first, then the attempt goes back, uncounted, and is sent again (T2)", async () => {
-    const { asked, gone, run } = setup({ reply: "hand_back" });
+    const { asked, fates, gone, run } = setup({ reply: "hand_back" });
     gone.resolve();
 
     expect(await run.answer).toEqual({ kind: "requeued" });
+    expect(fates).toEqual(["lost"]);
     expect(asked.indexOf("doubt")).toBeLessThan(asked.indexOf("requeue creation_failed uncounted"));
     expect(asked).toContain("deliver");
     expect(await run.released).toBe(true);
   });
 
   test("a lost guest is killed and proven before it is settled as the code's doing", async () => {
-    const { asked, ended, gone, run, running } = setup();
+    const { asked, ended, fates, gone, run, running } = setup();
     await running.promise;
     ended.resolve({ kind: "guest_lost", detail: "gone", oom_killed: false });
     gone.resolve();
 
     expect(await run.answer).toMatchObject({ outcome: { error: { code: "SANDBOX_ENDED_BY_CODE", fault: "user" } } });
     expect(asked.indexOf("destroy")).toBeLessThan(asked.indexOf("settle"));
+    expect(fates).toEqual(["well"]);
   });
 
   test("a drain kills first and hands back after, and does not count (O-27)", async () => {
-    const { asked, gone, orders, run, running } = setup();
+    const { asked, fates, gone, orders, run, running } = setup();
     await running.promise;
     orders.give({ kind: "shutdown" });
     gone.resolve();
 
     expect(await run.answer).toEqual({ kind: "requeued" });
+    expect(fates).toEqual([]);
     expect(asked.indexOf("destroy")).toBeLessThan(asked.indexOf("requeue drain uncounted"));
   });
 
   test("a lost engine hands back as soon as the sandbox is proven gone", async () => {
-    const { asked, ended, gone, run, running } = setup();
+    const { asked, ended, fates, gone, run, running } = setup();
     await running.promise;
     ended.resolve({ kind: "engine_lost", detail: "away" });
     gone.resolve();
 
     expect(await run.answer).toEqual({ kind: "requeued" });
+    expect(fates).toEqual(["lost"]);
     expect(asked.slice(asked.indexOf("doubt"))).toEqual([
       "doubt",
       "destroy",

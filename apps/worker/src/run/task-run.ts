@@ -149,6 +149,9 @@ async function settle(
 /** Hand-backs that say something about the engine. */
 const ENGINE_FAILED: ReadonlySet<string> = new Set(["creation_failed", "set_up_failed", "engine_lost"]);
 
+/** Hand-backs of a sandbox that the platform lost, or never had. */
+const LOST: ReadonlySet<string> = new Set([...ENGINE_FAILED, "sandbox_lost"]);
+
 type Requeue = Extract<Plan, { kind: "requeue" }>;
 
 async function requeue(deps: TaskRunDeps, attempt: Attempt, plan: Requeue): Promise<Answer> {
@@ -189,10 +192,12 @@ async function carryOut(
       return { kind: "abandoned" };
     case "requeue":
       if (ENGINE_FAILED.has(plan.reason)) deps.doubtEngine();
+      if (LOST.has(plan.reason)) deps.sandboxEnded("lost");
       await waitFor(plan, creation, beginRemoval());
       await command?.output.close();
       return requeue(deps, attempt, plan);
     case "settle": {
+      if (ended.command !== null) deps.sandboxEnded("well");
       // All that the task wrote is here: its sandbox goes while the ledger is told.
       void beginRemoval();
       const proven_gone = plan.destroy_first ? (await creation.destroy()).proven : false;

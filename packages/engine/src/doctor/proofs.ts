@@ -96,6 +96,10 @@ async function run(sandbox: Sandbox, proof: Proof, resources: Resources): Promis
     sinks,
   );
   const exit = await exited;
+  if (exit.start_failure !== null) {
+    const seen = `the prover could not be started (${exit.start_failure.code})`;
+    return failing(proof.name, seen, "build it again (npm run build), then run this again");
+  }
   return proof.judge({ exit, words: wordsOf(output) }, resources);
 }
 

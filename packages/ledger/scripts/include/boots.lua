@@ -17,11 +17,24 @@ local function host_drains(host)
   return redis.call('HGET', key.host(host), 'draining') == '1'
 end
 
+-- Checks of its host that a boot found failed are named in its record: while there is one, it takes no task.
+local function boot_takes_tasks(boot)
+  local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'failed_checks')
+  return found[1] == 'LIVE' and lease_stands(found[1], found[2]) and (found[3] or '') == ''
+end
+
 local function takes_tasks(host)
   if host_drains(host) then return false end
   for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
-    local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
-    if found[1] == 'LIVE' and lease_stands(found[1], found[2]) then return true end
+    if boot_takes_tasks(boot) then return true end
+  end
+  return false
+end
+
+local function has_unfit_boot(host)
+  for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
+    local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'failed_checks')
+    if found[1] == 'LIVE' and lease_stands(found[1], found[2]) and (found[3] or '') ~= '' then return true end
   end
   return false
 end

@@ -18,8 +18,7 @@ local function boot_to_send_to(host)
   local boots = redis.call('SMEMBERS', key.host_boots(host))
   table.sort(boots)
   for _, boot in ipairs(boots) do
-    local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms')
-    if found[1] == 'LIVE' and lease_stands(found[1], found[2]) then
+    if boot_takes_tasks(boot) then
       coming = coming + on_the_way_to(boot)
       local held = redis.call('SCARD', key.boot_tokens(boot))
       if not least or held < least then best, least = boot, held end

@@ -17,7 +17,10 @@ end
 
 local closed = once(function(host)
   if host_drains(host) then return 'draining' end
-  if not takes_tasks(host) then return has_live_boot(host) and 'draining' or 'no_worker' end
+  if not takes_tasks(host) then
+    if has_unfit_boot(host) then return 'host_unfit' end
+    return has_live_boot(host) and 'draining' or 'no_worker'
+  end
   if not engine_healthy(host) then return 'engine_unavailable' end
   if grants_open_in_ms() > 0 or shows_strangers(host) then return 'grants_closed' end
 end)
@@ -30,7 +33,7 @@ local function closed_to(host, task)
   return closed(host)
 end
 
-local NEARER = { no_worker = 1, draining = 2, engine_unavailable = 3, grants_closed = 4 }
+local NEARER = { no_worker = 1, draining = 2, host_unfit = 3, engine_unavailable = 4, grants_closed = 5 }
 
 -- What is in the way at every host, the least of it, for all tasks that ask for the same; false where one is open.
 local closed_everywhere = once(function(_, task)
