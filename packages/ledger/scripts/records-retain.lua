@@ -13,9 +13,8 @@ local seen, removed, left = 0, 0, 0
 local function remove(workspace, id)
   redis.call('ZREM', key.ended(workspace), id)
   redis.call('ZREM', key.index(workspace), id)
-  local of = { key.events, key.logs, key.marks, key.output, key.followers }
-  for i = 1, #of do of[i] = of[i](workspace, id) end
-  return redis.call('UNLINK', key.task(workspace, id), unpack(of)) > 0 and 1 or 0
+  return redis.call('UNLINK', key.task(workspace, id), key.events(workspace, id), key.logs(workspace, id),
+    key.marks(workspace, id), key.output(workspace, id), key.followers(workspace, id)) > 0 and 1 or 0
 end
 
 -- How many records went by it.

@@ -44,6 +44,7 @@ if task.status == 'RUNNING' then
   return { 'busy' }
 end
 
+--- @rare
 local function refuse(failure)
   local promotions = {}
   finish_unsettled(task, 'FAILED', failure, promotions)
@@ -53,21 +54,32 @@ end
 local deadline = redis.call('ZSCORE', key.pending, task.member)
 if deadline and now_ms >= tonumber(deadline) then return refuse(QUEUE_TIMEOUT) end
 if acting[1] == 'DRAINING' then return { 'draining', 'boot' } end
-if host_drains(host) then return { 'draining', 'host' } end
+local drains, healthy = condition_of(host)
+if drains then return { 'draining', 'host' } end
 if not grants_open() or shows_strangers(host) then return { 'closed' } end
+
+-- Why no host can ever run it, as a failure. What was small enough when it was accepted waits: a limit that was lowered
+-- ends nothing.
+--- @rare
+local function failure_of()
+  local refusal = refusal_of(task)
+  if refusal == 'image' then return IMAGE_NOT_ALLOWED end
+  if refusal == 'runtime' then return CAPABILITY_ABSENT end
+  return refusal == 'resources' and task.judged ~= '1' and RESOURCES_TOO_LARGE
+end
+
 local able = could_serve(host, task)
-local refusal = not able and refusal_of(task)
-if refusal == 'image' then return refuse(IMAGE_NOT_ALLOWED) end
-if refusal == 'runtime' then return refuse(CAPABILITY_ABSENT) end
--- What was small enough when it was accepted waits: a limit that was lowered ends nothing.
-if refusal == 'resources' and task.judged ~= '1' then return refuse(RESOURCES_TOO_LARGE) end
+local failure = not able and failure_of()
+if failure then return refuse(failure) end
 
 -- Workspace before fleet before host; a task that holds workspace and fleet from an earlier attempt keeps them.
-local function denied()
-  local amount, held = amount_in(task), task.scope_held == '1'
+local amount, held = amount_in(task), task.scope_held == '1'
+
+--- @rare
+local function denied_beside_waiters()
   if not held and denied_by_workspace(task, free_in('workspace', workspace)) then return 'workspace' end
   if not held and not fits(amount, free_in('fleet', 'all')) then return 'fleet' end
-  if not able or not engine_healthy(host) then return 'host' end
+  if not able or not healthy then return 'host' end
   local free = free_in('host', host)
   if not fits(amount, free) then return 'host' end
   local by, moved = overtaken_in_fleet(task, host, free)
@@ -75,29 +87,41 @@ local function denied()
   return by
 end
 
-local scope = denied()
-local other, promotions = scope == 'host' and boot_with_room(task, host), {}
--- Room that was kept here for a task on its way is nobody's now: an older one may have lain down meanwhile.
-local kept_room = boot_of_queue(task.queue) == boot
-if other then
-  leave(task)
-  follow_plain_job(task)
-  redeliver(task, boot_queue(other))
-  set(task, { moved_by = token, moved_as = task.delivery })
-  if kept_room then add_fleet_heads(promotions) end
-  return elsewhere(task, promotions)
+local function denied()
+  if redis.call('EXISTS', key.waiters('workspace', workspace), key.waiters('fleet', 'all')) > 0 then
+    return denied_beside_waiters()
+  end
+  if not held and not fits(amount, free_in('workspace', workspace)) then return 'workspace' end
+  if not held and not fits(amount, free_in('fleet', 'all')) then return 'fleet' end
+  if not able or not healthy or not fits(amount, free_in('host', host)) then return 'host' end
 end
-if scope then
+
+--- @rare
+local function turn_away(scope)
+  local other, promotions = scope == 'host' and boot_with_room(task, host), {}
+  -- Room that was kept here for a task on its way is nobody's now: an older one may have lain down meanwhile.
+  local kept_room = boot_of_queue(task.queue) == boot
+  if other then
+    leave(task)
+    follow_plain_job(task)
+    redeliver(task, boot_queue(other))
+    set(task, { moved_by = token, moved_as = task.delivery })
+    if kept_room then add_fleet_heads(promotions) end
+    return elsewhere(task, promotions)
+  end
   park(task, scope)
   if scope == 'host' then want_pool_back(task, host) end
   if kept_room then add_fleet_heads(promotions) end
   return { 'parked', scope, promotions }
 end
 
+local scope = denied()
+if scope then return turn_away(scope) end
+
 leave(task)
 leave_route(task)
 hold_shared_scopes(task)
-add_to_sum('host', host, amount_in(task), 1)
+add_to_sum('host', host, amount, 1)
 local attempt = int(tonumber(task.attempt) + 1)
 local fence = next_fence()
 set(task, {

@@ -20,12 +20,15 @@ if not mine or not task then
   return { 'already', {}, '', '', '' }
 end
 
-local promotions, delivery = {}, ''
-if task.status == 'RUNNING' and task.token == token then
+--- @rare
+local function give_back_lost(promotions)
   local failures = { cancelled = CANCELLED, exhausted = LOST_EXHAUSTED, unavailable = LOST_UNAVAILABLE }
   give_back(task, reservation.state == 'active', LOST_EVENT, failures, promotions)
-  if not terminal(task) then delivery = task.delivery end
+  return terminal(task) and '' or task.delivery
 end
+
+local promotions, delivery = {}, ''
+if task.status == 'RUNNING' and task.token == token then delivery = give_back_lost(promotions) end
 spend(token, reservation, task, delivery)
 add_heads(task, promotions)
 return { 'released', promotions, delivery, delivery ~= '' and task.queue or '', delivery ~= '' and task.job or '' }

@@ -11,7 +11,7 @@ local grant = { boot = ARGV[3], token = ARGV[4], generation = ARGV[5], fence = A
 local task = load_task(ARGV[1], ARGV[2])
 local promotions = {}
 if task and terminal(task) and task.ended_by == grant.token and same_grant(task, grant) then
-  add_own_jobs(task, promotions, false)
+  add_followers(task, promotions)
   add_heads(task, promotions)
   return { 'already', promotions }
 end

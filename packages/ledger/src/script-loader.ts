@@ -5,8 +5,10 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { BOUNDS, RETENTION_DEFAULTS, TIMES } from "@holdfast/contract";
+import { withKeyNames } from "./key-names.js";
 import * as failures from "./task-failures.js";
 import { usedParts } from "./used-parts.js";
+import { withUsualFields } from "./usual-fields.js";
 
 /** Raised by every change of layout or arguments: a ledger of another number is refused. */
 export const SCHEMA = 3;
@@ -59,7 +61,8 @@ export function compose(source: string, options: LoadOptions): string {
       .join("\n");
   }
 
-  return usedParts(expand(source));
+  const script = withKeyNames(expand(source));
+  return withUsualFields(script, usedParts(script));
 }
 
 function partOf(name: string, options: LoadOptions): string {

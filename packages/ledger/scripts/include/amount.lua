@@ -72,10 +72,10 @@ local function hold_shared_scopes(task)
   add_to_sum('fleet', 'all', amount_in(task), 1)
 end
 
--- A RUNNING task has an open token.
+-- Answers what the caller stores of it. A RUNNING task has an open token.
 local function free_shared_scopes(task)
-  if task.scope_held ~= '1' or tonumber(task.open) > 0 then return end
+  if task.scope_held ~= '1' or tonumber(task.open) > 0 then return task.scope_held end
   add_to_sum('workspace', task.workspace, amount_in(task), -1)
   add_to_sum('fleet', 'all', amount_in(task), -1)
-  set(task, { scope_held = '0' })
+  return '0'
 end

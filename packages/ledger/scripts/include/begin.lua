@@ -25,8 +25,8 @@ local function record(name)
   return fields
 end
 
--- Fields of a task that most scripts ask for: these are read at once, the others as they are asked for. They stand
--- first in a record, since Redis searches a small one from its front; '' there is as good as no field.
+-- Fields of a task that most scripts ask for. They stand first in a record, since Redis searches a small one from its
+-- front; '' there is as good as no field.
 local USUAL = {
   'status', 'boot', 'host', 'token', 'generation', 'fence', 'attempt', 'sequence', 'cancel', 'delivery', 'queue', 'job',
   'slots', 'cpu_milli', 'memory_mb', 'pids', 'scope_held', 'open', 'wait_scope', 'image', 'runtime', 'accepted_ms',
@@ -36,33 +36,27 @@ local USUAL = {
 -- Read once a script: whatever changes a record goes through set and clear. False where there is none.
 local loaded = {}
 
+local function field_asked_late(task, field)
+  local value = redis.call('HGET', task.name, field)
+  if value == '' then value = false end
+  rawset(task, field, value)
+  return value
+end
+
+-- Those of the usual fields that the script names are read at once, others as they are asked for; false where absent.
 local function load_task(workspace, id)
   -- `.` is in no id, so that members of lists of tasks can be taken apart.
   local member = workspace .. '.' .. id
   if loaded[member] ~= nil then return loaded[member] or nil end
   local name = key.task(workspace, id)
-  local found = redis.call('HMGET', name, unpack(USUAL))
+  local found = redis.call('HMGET', name, USUAL_NAMES)
   if not found[1] then
     loaded[member] = false
     return nil
   end
-  local task, absent = { workspace = workspace, id = id, name = name, member = member }, {}
+  local task = { workspace = workspace, id = id, name = name, member = member, USUAL_FOUND }
   loaded[member] = task
-  for i, field in ipairs(USUAL) do
-    if found[i] and found[i] ~= '' then task[field] = found[i] else absent[field] = true end
-  end
-  return setmetatable(task, {
-    __index = function(_, field)
-      if absent[field] then return nil end
-      local value = redis.call('HGET', name, field)
-      if not value or value == '' then
-        absent[field] = true
-        return nil
-      end
-      rawset(task, field, value)
-      return value
-    end,
-  })
+  return setmetatable(task, { __index = field_asked_late })
 end
 
 local function load_member(member)
@@ -87,14 +81,17 @@ local function create(task, fields)
     flat[#flat + 1], flat[#flat + 2] = field, fields[field] or ''
     task[field], fields[field] = fields[field], nil
   end
+  for field, value in pairs(fields) do
+    task[field] = value
+    flat[#flat + 1], flat[#flat + 2] = field, value
+  end
   redis.call('HSET', task.name, unpack(flat))
-  set(task, fields)
 end
 
 local function clear(task, names)
   local flat = {}
   for _, name in ipairs(names) do
-    task[name] = nil
+    task[name] = false
     flat[#flat + 1], flat[#flat + 2] = name, ''
   end
   redis.call('HSET', task.name, unpack(flat))

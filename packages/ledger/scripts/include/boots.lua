@@ -49,17 +49,27 @@ end
 
 -- After a lost tail: whether a boot of the host still sees live sandboxes of this fleet that the ledger does not know,
 -- or has not been heard since. They hold room that no sum counts.
-local function shows_strangers(host)
-  local fleet = redis.call('HMGET', key.fleet, 'tail_lost', 'run_id')
-  if fleet[1] ~= '1' then return false end
+--- @rare
+local function shows_strangers_in(run_id, host)
   for _, boot in ipairs(redis.call('SMEMBERS', key.host_boots(host))) do
     local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'counter', 'strangers', 'looked_in_run')
     if lease_stands(found[1], found[2]) then
-      if found[3] == '-1' or (found[5] and found[5] ~= fleet[2]) then return true end
+      if found[3] == '-1' or (found[5] and found[5] ~= run_id) then return true end
       if found[5] and found[4] ~= '0' then return true end
     end
   end
   return false
+end
+
+local function shows_strangers(host)
+  local fleet = redis.call('HMGET', key.fleet, 'tail_lost', 'run_id')
+  return fleet[1] == '1' and shows_strangers_in(fleet[2], host)
+end
+
+-- Whether the host is out of service, and whether its engine works.
+local function condition_of(host)
+  local found = redis.call('HMGET', key.host(host), 'draining', 'engine_healthy')
+  return found[1] == '1', found[2] == '1'
 end
 
 local function engine_healthy(host)
@@ -89,10 +99,11 @@ local function too_small(host, task)
   return not fits(amount, limits_of('host', host))
 end
 
--- Why no registered host can ever run the task, or nil. With no host at all, that is judged later.
+-- Why no registered host can ever run the task, or nil. With no host at all, that is judged later: the second answer
+-- is how many there are.
 local function refusal_of(task)
-  local why = nil
-  for _, host in ipairs(redis.call('SMEMBERS', key.hosts)) do
+  local why, hosts = nil, redis.call('SMEMBERS', key.hosts)
+  for _, host in ipairs(hosts) do
     if redis.call('HEXISTS', key.host_images(host), task.image) == 0 then
       why = why or 'image'
     elseif redis.call('SISMEMBER', key.host_runtimes(host), task.runtime) == 0 then
@@ -100,10 +111,10 @@ local function refusal_of(task)
     elseif too_small(host, task) then
       why = 'resources'
     else
-      return nil
+      return nil, #hosts
     end
   end
-  return why
+  return why, #hosts
 end
 
 -- Every runtime that some host offers the image with.

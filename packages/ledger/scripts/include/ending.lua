@@ -2,7 +2,7 @@
 -- a sandbox, leaves the waiting list and wakes its own jobs and the next heads.
 --- @include "events"
 --- @include "routes"
---- @include "heads"
+--- @include "next-heads"
 
 -- Records are kept from the end on; one whose sandbox is not yet proven gone stays until it is.
 local function retain(task)
@@ -22,13 +22,23 @@ local function list_ended(task, followed)
   redis.call('PEXPIRE', key.ended(task.workspace), int(record_ms() + PLAIN_RETENTION_MS))
 end
 
--- Followers, and the task's own job where that sleeps. Followers are kept a while for a re-send.
-local function add_own_jobs(task, promotions, with_job)
-  for _, member in ipairs(redis.call('SMEMBERS', key.followers(task.workspace, task.id))) do
+-- Jobs that follow the task. Answers how many.
+local function add_followers(task, promotions)
+  local followers = redis.call('SMEMBERS', key.followers(task.workspace, task.id))
+  for _, member in ipairs(followers) do
     local queue, job = string.match(member, '^([^\n]*)\n(.*)$')
     promotions[#promotions + 1] = { task.workspace, task.id, queue, job }
   end
-  if with_job then promotions[#promotions + 1] = promotion(task) end
+  return #followers
+end
+
+-- Output, and followers for a re-send, are kept a while.
+local function retain_for_a_while(task, followers)
+  local workspace, id = task.workspace, task.id
+  if followers > 0 then redis.call('PEXPIRE', key.followers(workspace, id), output_ms()) end
+  if redis.call('EXISTS', key.logs(workspace, id), key.marks(workspace, id)) == 0 then return end
+  redis.call('PEXPIRE', key.logs(workspace, id), output_ms())
+  redis.call('PEXPIRE', key.marks(workspace, id), output_ms())
 end
 
 local function finish(task, status, outcome, finished, promotions, ended_by)
@@ -36,23 +46,20 @@ local function finish(task, status, outcome, finished, promotions, ended_by)
   emit_state(task, finished)
   leave(task)
   leave_route(task)
-  local before = #promotions
-  add_own_jobs(task, promotions, false)
-  list_ended(task, #promotions > before)
+  local followers = add_followers(task, promotions)
+  list_ended(task, followers > 0)
   if waits then promotions[#promotions + 1] = promotion(task) end
   forget_body(task)
   set(task, {
     status = status, outcome = outcome, ended_ms = int(now_ms), sequence = task.sequence, ended_by = ended_by,
+    scope_held = free_shared_scopes(task),
   })
   if waits then
     redis.call('ZREM', key.pending, task.member)
     redis.call('ZREM', key.healing, task.member)
   end
   redis.call('PEXPIRE', key.events(task.workspace, task.id), record_ms())
-  for _, name in ipairs({ key.logs, key.marks, key.followers }) do
-    redis.call('PEXPIRE', name(task.workspace, task.id), output_ms())
-  end
-  free_shared_scopes(task)
+  retain_for_a_while(task, followers)
   retain(task)
   add_heads(task, promotions)
 end

@@ -11,16 +11,20 @@ local function open_grants(fields)
   return true
 end
 
-local function grants_open()
-  local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-  local found = redis.call('HMGET', key.fleet, 'run_id', 'grants_open_at_ms', 'closed_cleanly')
+--- @rare
+local function open_by_now(run_id, found)
   if found[1] ~= run_id then
     if found[3] == '1' then return open_grants({ 'run_id', run_id, 'tail_lost', '0' }) end
     return close_grants({ 'run_id', run_id, 'tail_lost', '1' })
   end
-  if found[2] == '0' then return true end
   local opens = tonumber(found[2])
   if now_ms >= opens then return open_grants({}) end
   if opens - LEASE_MS > now_ms then return close_grants({}) end
   return false
+end
+
+local function grants_open()
+  local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  local found = redis.call('HMGET', key.fleet, 'run_id', 'grants_open_at_ms', 'closed_cleanly')
+  return found[1] == run_id and found[2] == '0' or open_by_now(run_id, found)
 end

@@ -119,8 +119,7 @@ local function place_heads(list, room, promotions)
   return moved
 end
 
--- Spends half of what a script may look at on the workspaces of the fleet's waiters, from a place that goes round: what
--- one run cannot know, another does.
+-- Spends half of what a script may look at on the workspaces of the fleet's waiters, from a place that goes round.
 local function look_by_turns()
   local members = heads_of(key.waiters('fleet', 'all'))
   for i = 1, #members do
@@ -140,9 +139,4 @@ local function add_fleet_heads(promotions)
   for _ = 1, PASSES_MAX do
     if not any_open(room.hosts) or not place_heads(list, room, promotions) then return end
   end
-end
-
-local function add_heads(task, promotions)
-  add_workspace_heads(task.workspace, promotions)
-  add_fleet_heads(promotions)
 end

@@ -1,6 +1,6 @@
--- Names of all keys, twin of src/keys.ts. KEYS[1] is the root; all keys share its hash tag.
+-- Names of all keys, twin of src/keys.ts. KEYS[1] is the root; all keys share its hash tag. `key.task(workspace, id)` is
+-- put in place by src/key-names.ts: a function for each name would be built anew at every call of a script.
 local root = KEYS[1]
-local key = {}
 
 -- Lua prints 14 digits of a number by itself.
 local function int(number)
@@ -19,61 +19,43 @@ local function id_part(id)
   return id
 end
 
-local function of_task(suffix)
-  return function(workspace, task)
-    return root .. ':task:' .. id_part(workspace) .. ':' .. id_part(task) .. suffix
-  end
-end
+--- @key fleet = :fleet
+--- @key fence = :fence
+--- @key hosts = :hosts
+--- @key reservations = :reservations
+--- @key pending = :pending
+--- @key healing = :healing
+--- @key waiting = :waiting
+--- @key workspaces = :workspaces
+--- @key retained = :retained
 
-local function of_one(prefix, suffix)
-  return function(id)
-    return root .. prefix .. id_part(id) .. suffix
-  end
-end
+--- @key task = :task:%s:%s
+--- @key body = :task:%s:%s:body
+--- @key events = :task:%s:%s:events
+--- @key logs = :task:%s:%s:logs
+--- @key marks = :task:%s:%s:marks
+--- @key output = :task:%s:%s:output
+--- @key followers = :task:%s:%s:followers
+--- @key news = :task:%s:%s:news
 
-local function of_scope(prefix)
-  return function(scope, id)
-    return root .. prefix .. id_part(scope) .. ':' .. id_part(id)
-  end
-end
-
-key.fleet = root .. ':fleet'
-key.fence = root .. ':fence'
-key.hosts = root .. ':hosts'
-key.reservations = root .. ':reservations'
-key.pending = root .. ':pending'
-key.healing = root .. ':healing'
-key.waiting = root .. ':waiting'
-key.workspaces = root .. ':workspaces'
-key.retained = root .. ':retained'
-
-key.task = of_task('')
-key.body = of_task(':body')
-key.events = of_task(':events')
-key.logs = of_task(':logs')
-key.marks = of_task(':marks')
-key.output = of_task(':output')
-key.followers = of_task(':followers')
-key.news = of_task(':news')
-
-key.index = of_one(':index:', '')
-key.ended = of_one(':ended:', '')
-key.reservation = of_one(':reservation:', '')
-key.gone = of_one(':gone:', '')
-key.boot = of_one(':boot:', '')
-key.boot_tokens = of_one(':boot:', ':tokens')
-key.boot_missing = of_one(':boot:', ':missing')
-key.boot_routes = of_one(':boot:', ':routes')
-key.bell = of_one(':boot:', ':bell')
-key.host = of_one(':host:', '')
-key.host_boots = of_one(':host:', ':boots')
-key.host_dead = of_one(':host:', ':dead')
-key.host_images = of_one(':host:', ':images')
-key.host_image_notes = of_one(':host:', ':image-notes')
-key.host_runtimes = of_one(':host:', ':runtimes')
+--- @key index = :index:%s
+--- @key ended = :ended:%s
+--- @key reservation = :reservation:%s
+--- @key gone = :gone:%s
+--- @key boot = :boot:%s
+--- @key boot_tokens = :boot:%s:tokens
+--- @key boot_missing = :boot:%s:missing
+--- @key boot_routes = :boot:%s:routes
+--- @key bell = :boot:%s:bell
+--- @key host = :host:%s
+--- @key host_boots = :host:%s:boots
+--- @key host_dead = :host:%s:dead
+--- @key host_images = :host:%s:images
+--- @key host_image_notes = :host:%s:image-notes
+--- @key host_runtimes = :host:%s:runtimes
 
 -- The fleet's own scope has the id `all`.
-key.sum = of_scope(':sum:')
-key.limits = of_scope(':limits:')
-key.backlog = of_scope(':backlog:')
-key.waiters = of_scope(':waiters:')
+--- @key sum = :sum:%s:%s
+--- @key limits = :limits:%s:%s
+--- @key backlog = :backlog:%s:%s
+--- @key waiters = :waiters:%s:%s
