@@ -10,7 +10,8 @@ local task = load_task(ARGV[1], ARGV[2])
 if not task then return { 'unknown' } end
 local promotions = {}
 if task.status == 'CANCELLED' then
-  add_own_jobs(task, promotions, true)
+  add_followers(task, promotions)
+  promotions[#promotions + 1] = promotion(task)
   add_heads(task, promotions)
   return { 'cancelled', task.outcome, promotions }
 end

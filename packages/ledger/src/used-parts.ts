@@ -71,7 +71,8 @@ function grow(kept: Set<Statement>, statements: readonly Statement[], opened: Re
 /** What a rare function uses and the script else does not, in the order of the script. */
 function usedWithin(rare: Statement, kept: ReadonlySet<Statement>, statements: readonly Statement[]): Statement[] {
   const within = new Set([rare]);
-  grow(within, statements, new Set(statements));
+  // One that stands outside has its own inside of it.
+  grow(within, statements, new Set(statements.filter((other) => other === rare || !kept.has(other))));
   return statements.filter((statement) => within.has(statement) && !kept.has(statement));
 }
 

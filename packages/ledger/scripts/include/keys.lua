@@ -1,5 +1,5 @@
--- Names of all keys, twin of src/keys.ts. KEYS[1] is the root; all keys share its hash tag. `key.task(workspace, id)` is
--- put in place by src/key-names.ts: a function for each name would be built anew at every call of a script.
+-- Names of all keys, twin of src/keys.ts. KEYS[1] is the root; all keys share its hash tag. src/key-names.ts puts
+-- `key.task(workspace, id)` in place: a function for each name would be built anew at every call of a script.
 local root = KEYS[1]
 
 -- Lua prints 14 digits of a number by itself.
