@@ -143,6 +143,20 @@ describe("queue time-out", () => {
     expect((await f.ledger.tasks.expireQueued(3)).ended).toHaveLength(3);
     expect((await f.ledger.tasks.expireQueued(3)).ended).toHaveLength(2);
   });
+
+  it("names whom they wake once, however many end together", async () => {
+    const grants = [await f.running(worker), await f.running(worker)];
+    const waits = await f.accept();
+    expect(await f.admit(worker, waits)).toMatchObject({ kind: "parked" });
+    for (let n = 0; n < 3; n += 1) await f.accept({ queue_timeout_seconds: 1 });
+    for (const grant of grants) await f.finish(grant);
+    await f.advance(1_000);
+
+    const { ended, promotions } = await f.ledger.tasks.expireQueued(10);
+
+    expect(ended).toHaveLength(3);
+    expect(promotions.filter(({ task_id }) => task_id === waits.task_id)).toHaveLength(1);
+  });
 });
 
 describe("healing", () => {

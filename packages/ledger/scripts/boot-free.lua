@@ -31,6 +31,6 @@ for _, token in ipairs(tokens) do
     left = left + 1
   end
 end
-for workspace in pairs(workspaces) do add_workspace_heads(workspace, promotions) end
-if next(workspaces) or slice_freed then add_fleet_heads(promotions) end
+add_heads_of(workspaces, promotions)
+if slice_freed and not next(workspaces) then add_fleet_heads(promotions) end
 return { promotions, left, slice_freed and '1' or '0' }

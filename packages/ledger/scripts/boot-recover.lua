@@ -10,6 +10,7 @@
 local boot, limit = ARGV[1], tonumber(ARGV[2])
 local failures = { cancelled = ARGV[4], exhausted = ARGV[5], unavailable = ARGV[6] }
 local requeued, settled, promotions, left = {}, {}, {}, 0
+local workspaces = {}
 if redis.call('HGET', key.boot(boot), 'state') ~= 'DEAD' then return { requeued, settled, promotions, left } end
 if not dead_for_good(boot) then limit = 0 end
 
@@ -26,10 +27,12 @@ for _, token in ipairs(tokens) do
       give_back(task, true, ARGV[3], failures, promotions)
       if terminal(task) then
         settled[#settled + 1] = { task.workspace, task.id }
+        workspaces[task.workspace] = true
       else
         requeued[#requeued + 1] = { task.workspace, task.id, task.delivery, task.queue, task.job }
       end
     end
   end
 end
+add_heads_of(workspaces, promotions)
 return { requeued, settled, promotions, left }

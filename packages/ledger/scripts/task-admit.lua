@@ -48,6 +48,7 @@ end
 local function refuse(failure)
   local promotions = {}
   finish_unsettled(task, 'FAILED', failure, promotions)
+  add_heads(task, promotions)
   return { 'done', task.outcome, promotions }
 end
 

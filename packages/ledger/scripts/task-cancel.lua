@@ -25,4 +25,5 @@ if task.status == 'RUNNING' then
   redis.call('HSET', key.reservation(task.token), 'state', 'draining')
 end
 finish_unsettled(task, 'CANCELLED', ARGV[3], promotions)
+add_heads(task, promotions)
 return { 'cancelled', task.outcome, promotions }

@@ -26,6 +26,7 @@ if not holds(task, grant) then return { 'fenced' } end
 local promotions = {}
 local failures = { cancelled = ARGV[9], exhausted = ARGV[10], unavailable = ARGV[11] }
 give_back(task, ARGV[7] == '1', ARGV[8], failures, promotions)
+if terminal(task) then add_heads(task, promotions) end
 local next_delivery = terminal(task) and '' or task.delivery
 redis.call('HSET', reservation, 'gave_back_fence', grant.fence, 'next_delivery', next_delivery)
 return answer(next_delivery, promotions)

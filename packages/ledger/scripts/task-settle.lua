@@ -23,4 +23,5 @@ if ARGV[10] ~= '' then
 end
 for i = 11, #ARGV do emit(task, ARGV[i], key.logs(task.workspace, task.id)) end
 finish(task, ARGV[7], ARGV[8], ARGV[9], promotions, grant.token)
+add_heads(task, promotions)
 return { 'settled', promotions }

@@ -1,5 +1,5 @@
 -- The one terminal transition (T1), and the ways back to PENDING. Whatever ends a task frees what it holds without
--- a sandbox, leaves the waiting list and wakes its own jobs and the next heads.
+-- a sandbox, leaves the waiting list and wakes its own jobs; the script then names the next heads, once.
 --- @include "events"
 --- @include "routes"
 --- @include "next-heads"
@@ -61,7 +61,6 @@ local function finish(task, status, outcome, finished, promotions, ended_by)
   redis.call('PEXPIRE', key.events(task.workspace, task.id), record_ms())
   retain_for_a_while(task, followers)
   retain(task)
-  add_heads(task, promotions)
 end
 
 local NO_OUTPUT = '{"text":null,"encoding":"utf8","truncated":false,"total_bytes":0,"sha256":null}'
