@@ -1,15 +1,21 @@
-/** Engines killed and started again under load, hosts that die whole, a worker whose engine or clock goes astray. */
+/** Engines killed and started again under load, hosts that die whole, one that fails half of what it creates. */
 import type { TaskName } from "@holdfast/contract";
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../support/wait-for.js";
 import { containersOf } from "./lab/engine.js";
 import { allOf } from "./lab/history.js";
+import { fail } from "./lab/proxy.js";
 import { keyOf } from "./lab/recorded-client.js";
 import { accepted, running, shell, times, useFleet } from "./lab/use-fleet.js";
 
 const TAKEN_OVER_WITHIN_MS = 25_000;
 const ENGINE_KILLS = times(1, 20);
 const HOST_DEATHS = times(1, 20);
+const TASKS_BESIDE = times(8, 80);
+/** A creation gives up after so many tries. */
+const TRIES = 3;
+/** Tries with their back-off, a hand-back, and what a busy machine takes. */
+const BESIDE_MS = 15_000;
 
 describe("a host that dies", () => {
   const fleet = useFleet({ engines: 2, workers: 2, slots: 8 });
@@ -72,6 +78,43 @@ describe("a host that dies", () => {
       const clean = async () => (await containersOf(fleet().engine(0).socket)).length === 0;
       await waitFor(clean, { bound_ms: 20_000, what: "the dead boot's containers are swept", look_ms: 100 });
     }
+  });
+
+  /** The longest of so many tasks that came at once, milliseconds. */
+  async function longestOf(count: number): Promise<number> {
+    const began = performance.now();
+    const script = shell("echo begun; echo done", { attempts_max: 10 });
+    const tasks = await Promise.all(Array.from({ length: count }, () => accepted(fleet(), script)));
+    await expectAllEnd(tasks);
+    return performance.now() - began;
+  }
+
+  async function engineOfFirst(state: "healthy" | "sick"): Promise<void> {
+    const boot = fleet().worker(0).boots().at(-1);
+    const seen = async () => {
+      const hosts = await fleet().producer.client.hosts();
+      const host = hosts.find(({ boots }) => boots.some((one) => one.boot_id === boot));
+      return host?.engine_healthy === (state === "healthy");
+    };
+    await waitFor(seen, { bound_ms: 20_000, what: `the first host's engine is ${state}` });
+  }
+
+  it("in half of its creations slows no task that the other host could take (T2)", { timeout: 240_000 }, async () => {
+    const line = fleet().worker(0).engine;
+    await line.set({ kind: "cut" });
+    await engineOfFirst("sick");
+    const alone = await longestOf(TASKS_BESIDE);
+    await line.heal();
+    await engineOfFirst("healthy");
+    let starts = 0;
+    const where = () => Math.floor(starts++ / TRIES) % 2 === 0;
+    const refusals = line.on({ command: "POST", path: /\/start$/, every: true, where }, fail("not this one"));
+
+    const beside = await longestOf(TASKS_BESIDE);
+
+    expect(refusals.hits.length).toBeGreaterThanOrEqual(TRIES);
+    expect(beside).toBeLessThan(alone + BESIDE_MS);
+    await line.heal();
   });
 
   it("leaves nothing behind and no rule broken (C1, L1, L2, E2, E3, V1, Q1)", { timeout: 200_000 }, async () => {

@@ -173,3 +173,18 @@ describe("a proof in a real sandbox", () => {
     expect(await world.engine.list()).toEqual([]);
   });
 });
+
+describe("the walls of this machine", () => {
+  it("are all read, and leave room for sandboxes", async () => {
+    const world = await openTestEngine();
+    undo.push(() => world.close());
+
+    const walls = await world.engine.walls();
+
+    expect(walls.map(({ check }) => check.name)).toEqual([
+      ...["kernel_pids", "kernel_keys", "kernel_inotify", "descriptors", "local_ports", "disk_space"],
+    ]);
+    expect(walls.filter(({ check }) => check.state === "skipped")).toEqual([]);
+    expect(walls.flatMap(({ slots, pids }) => [slots ?? 1, pids ?? 1]).every((room) => room > 0)).toBe(true);
+  });
+});

@@ -1,3 +1,4 @@
+export { type HostLimits, hostLimits, type WallMet } from "./boot/host-limits.js";
 export { StartRefused } from "./boot/start-checks.js";
 export { engineSocketOf, readWorkerConfig, WORKER_SECRETS, type WorkerConfig, workerConfigSchema } from "./config.js";
 export { parsePinnedKeys } from "./pool/pinned-keys.js";

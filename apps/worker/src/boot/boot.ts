@@ -40,9 +40,10 @@ import type { WorkerMetrics } from "../worker-metrics.js";
 import type { BootState } from "./boot-state.js";
 import type { Fitness } from "./fitness.js";
 import { createGate } from "./gate.js";
+import { type HostLimits, hostLimits } from "./host-limits.js";
 import { createLease } from "./lease.js";
 import { createRuns } from "./runs.js";
-import { checkImages, checkRegistered, defaultLimits, wantedLimits } from "./start-checks.js";
+import { checkImages, checkRegistered } from "./start-checks.js";
 import { createTokenBook } from "./token-book.js";
 
 export interface BootDeps {
@@ -113,13 +114,21 @@ async function proveHost({ fitness }: BootDeps, engine: Engine): Promise<readonl
   return null;
 }
 
-async function register(deps: BootDeps, engine: Engine) {
-  const default_limits = defaultLimits(engine.facts);
+/** What the kernel and the disk have room for bounds what is offered; limits of the operator stay. */
+async function offeredLimits(deps: BootDeps, engine: Engine, logger: Logger): Promise<HostLimits> {
+  const limits = hostLimits(deps.config, engine.facts, await engine.walls());
+  for (const met of limits.lowered) logger.warn("default_limit_lowered", { ...met });
+  for (const met of limits.exceeded) logger.warn("limit_exceeds_wall", { ...met });
+  return limits;
+}
+
+async function register(deps: BootDeps, engine: Engine, logger: Logger) {
+  const { wanted, defaults } = await offeredLimits(deps, engine, logger);
   const reply = await deps.ledger.boots.register({
     boot_id: engine.boot_id,
     host_id: engine.host_id,
-    limits: wantedLimits(deps.config, default_limits),
-    default_limits,
+    limits: wanted,
+    default_limits: defaults,
     images: engine.images,
     refused_images: engine.refused_images,
     runtimes: engine.facts.runtimes,
@@ -196,7 +205,7 @@ export async function startBoot(deps: BootDeps): Promise<Boot> {
   const logger = deps.logger.child({ boot_id });
   const { engine, checks } = await openHost(deps, boot_id, logger);
   try {
-    const { limits } = await register(deps, engine);
+    const { limits } = await register(deps, engine, logger);
     const state = stateOf(deps, engine, limits.slots, logger.child({ host_id: engine.host_id }));
     state.logger.info("boot_registered", { limits, images: engine.images.map(({ image }) => image) });
     if (checks === null) followFitness(state);
