@@ -11,6 +11,7 @@ import { addImages } from "./commands/images.js";
 import { addLimits } from "./commands/limits.js";
 import { addLs } from "./commands/ls.js";
 import { addOutcome } from "./commands/outcome.js";
+import { addPurge } from "./commands/purge.js";
 import { addRetention } from "./commands/retention.js";
 import { addRun } from "./commands/run.js";
 import { addSandboxes } from "./commands/sandboxes.js";
@@ -42,6 +43,6 @@ export function createProgram(context: CommandContext): Command {
     add(program, context);
   }
   const ofHosts = [addHosts, addSandboxes, addDrain, addUndrain, addImages, addLimits, addRetention, addDoctor];
-  for (const add of [...ofHosts, addWorker, addSupervise, addGateway, addConfig]) add(program, context);
+  for (const add of [...ofHosts, addWorker, addSupervise, addGateway, addPurge, addConfig]) add(program, context);
   return program;
 }

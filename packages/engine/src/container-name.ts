@@ -76,6 +76,10 @@ export function hostVolumeName(fleetId: FleetId): string {
   return `holdfast-host-${fleetId}`;
 }
 
+export function agentVolumePrefix(fleetId: FleetId): string {
+  return `holdfast-agent-${fleetId}-`;
+}
+
 export function agentVolumeName(fleetId: FleetId, agentSha256: string): string {
-  return `holdfast-agent-${fleetId}-${agentSha256.slice(0, 12)}`;
+  return `${agentVolumePrefix(fleetId)}${agentSha256.slice(0, 12)}`;
 }

@@ -146,6 +146,11 @@ export interface Engine {
   sweep(facts: SweepFacts): Promise<SweepCounts>;
   /** Every container of this fleet on this engine, by label. */
   list(): Promise<FoundSandbox[]>;
+  /**
+   * Removes volumes of other versions of the agent that are a day old and that no container uses; answers how many.
+   * For when no other worker serves the engine: one of another version may be about to use its own.
+   */
+  removeOldAgents(): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export type ImageLook =
   | { readonly kind: "refused"; readonly reason: string; readonly absent: boolean };
 
 /** The repository of a reference, without tag and digest. */
-function repositoryOf(reference: string): string {
+export function repositoryOf(reference: string): string {
   const [name = ""] = reference.split("@");
   const colon = name.lastIndexOf(":");
   return colon > name.lastIndexOf("/") ? name.slice(0, colon) : name;

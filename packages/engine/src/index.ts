@@ -4,6 +4,7 @@ export { type Diagnosis, diagnoseEngine } from "./doctor/diagnose.js";
 export type { Wall } from "./doctor/walls.js";
 export * from "./engine.js";
 export { type EngineCare, type EngineCareOptions, openEngineCare } from "./engine-care.js";
+export { type Estate, type Holding, openEstate, unlistedImages } from "./estate.js";
 export { isNewHost } from "./host-identity.js";
 export { type ImageLook, lookAtImages } from "./image-check.js";
 export { openEngine } from "./open-engine.js";

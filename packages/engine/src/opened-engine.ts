@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { HoldfastError, type ImageOffer, type RefusedImage, TIMES } from "@holdfast/contract";
 import { readProver } from "@holdfast/guest";
 import { refusalOf } from "./admission.js";
+import { agentVolumeName } from "./container-name.js";
 import { createVerified, failedCreation } from "./creation.js";
 import { readWalls } from "./doctor/read-walls.js";
 import { proofPlace, proveTogether } from "./doctor/self-check.js";
@@ -10,6 +11,7 @@ import { judgeWalls, type Wall } from "./doctor/walls.js";
 import type { CreateReply, Engine, SandboxSpec } from "./engine.js";
 import { readPlace } from "./engine-facts.js";
 import type { EngineHost } from "./engine-host.js";
+import { removeOldAgentVolumes } from "./estate.js";
 import type { KnownImage } from "./image-check.js";
 import { openSandbox } from "./sandbox.js";
 import { inSetUpSandbox } from "./set-up-sandbox.js";
@@ -54,6 +56,10 @@ export interface Offering {
   close(): void;
 }
 
+function ownVolume({ fleet_id, agent }: EngineHost) {
+  return { fleet_id, volume: agentVolumeName(fleet_id, agent.sha256) };
+}
+
 export function engineOf(host: EngineHost, offering: Offering): Engine {
   const create = sandboxFactory(host, offering.known);
   const sweeper = createSweeper(host);
@@ -71,6 +77,7 @@ export function engineOf(host: EngineHost, offering: Offering): Engine {
     walls: () => wallsOf(host),
     sweep: (facts) => sweeper.sweep(facts),
     list: () => sweeper.list(),
+    removeOldAgents: () => removeOldAgentVolumes(host.connection, ownVolume(host)),
     async close() {
       offering.close();
     },

@@ -74,5 +74,6 @@ export const openNoopEngine: OpenEngine = async ({ fleet_id, boot_id }): Promise
   walls: async () => [],
   sweep: async () => ({ seen: 0, removed: 0, failed: 0, stuck: 0, strange: [] }),
   list: async () => [],
+  removeOldAgents: async () => 0,
   close: async () => {},
 });

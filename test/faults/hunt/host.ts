@@ -200,6 +200,7 @@ export function createHost(limits: HostLimits): HuntHost {
         walls: async () => [],
         sweep: (facts) => answer(() => sweep(memory, boot_id, facts)),
         list: () => answer(() => list(memory)),
+        removeOldAgents: async () => 0,
         close: async () => {},
       };
     }

@@ -24,6 +24,7 @@ import { consumptionWatchdog } from "../duties/consumption-watchdog.js";
 import { engineHealthDuty } from "../duties/engine-health.js";
 import { heartbeatsDuty } from "../duties/heartbeats.js";
 import { hostSlotsDuty } from "../duties/host-slots.js";
+import { oldAgentsDuty } from "../duties/old-agents.js";
 import { ownQueueDuty, sendBack } from "../duties/own-queue.js";
 import { giveBackSlice, poolRefillDuty } from "../duties/pool-refill.js";
 import { healingDuty, queueTimeoutsDuty, waitingHeadsDuty } from "../duties/queue-care.js";
@@ -145,6 +146,7 @@ function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: 
   const recovery = loop(recoveryDuty(state));
   const heads = loop(waitingHeadsDuty(state));
   const watch = loop(bootWatchDuty(state));
+  const old_agents = loop(oldAgentsDuty(state));
   state.pokeEngineHealth = health.poke;
   state.pokeSweep = sweep.poke;
   state.pokeRecovery = recovery.poke;
@@ -153,7 +155,7 @@ function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: 
   state.pokePool = () => void pool.map(({ poke }) => poke());
   void state.lease.whenMayAct().then((may) => {
     // A new worker is room for whoever waits for it, and may be the one that a dead boot's tasks wait for.
-    if (may) for (const duty of [heads, watch, ...pool]) duty.poke();
+    if (may) for (const duty of [heads, watch, old_agents, ...pool]) duty.poke();
   });
   const others = [
     healingDuty(state),
@@ -165,7 +167,7 @@ function startDuties(state: BootState, intakes: readonly Intake[], loop: (duty: 
     heartbeatsDuty(state),
     consumptionWatchdog(state, intakes),
   ];
-  return [health, sweep, recovery, heads, watch, ...pool, ...others.map(loop)];
+  return [health, sweep, recovery, heads, watch, old_agents, ...pool, ...others.map(loop)];
 }
 
 function stateOf(deps: BootDeps, engine: Engine, slots: number, logger: Logger): BootState {
