@@ -28,11 +28,24 @@ export async function countsOf(connection: QueueConnection, queue: Queue): Promi
 /** Where more jobs wait, one that has not finished is taken to be among them. */
 const SEARCHED_MAX = 1_000;
 
+/** A name or a time of somebody's job may be of half a gigabyte: what is longer than any of ours is not read. */
+const READ_BYTES_MAX = 64;
+const TOO_LONG = "...";
+
+/** Fields of a job, '' where there is none. */
+async function shortFields(connection: QueueConnection, key: string, names: readonly string[]): Promise<string[]> {
+  const lengths = await Promise.all(names.map((name) => connection.hstrlen(key, name)));
+  const read = (name: string, length: number): Promise<string | null> | string =>
+    length > READ_BYTES_MAX ? TOO_LONG : length > 0 ? connection.hget(key, name) : "";
+  const found = await Promise.all(names.map((name, at) => read(name, lengths[at] ?? 0)));
+  return found.map((value) => value ?? "");
+}
+
 /** BullMQ looks for a job in its lists: healing, which asks often, would read the whole of a long one each time. */
 export async function stateOf(connection: QueueConnection, queue: Queue, jobId: string): Promise<JobState> {
   const [waiting, [name, delay, finished]] = await Promise.all([
     connection.llen(queue.toKey("wait")),
-    connection.hmget(queue.toKey(jobId), "name", "delay", "finishedOn"),
+    shortFields(connection, queue.toKey(jobId), ["name", "delay", "finishedOn"]),
   ]);
   if (OUR_JOB_ID.test(jobId) && name !== DELIVERY_JOB) return "gone";
   if (waiting > SEARCHED_MAX && name && !finished && Number(delay) <= TIMES.parked_sleep_ms) return "waiting";

@@ -30,9 +30,10 @@ export function createTokenBook(): TokenBook {
   const held = new Map<OwnerToken, DrawnToken>();
   const dropped = new Map<OwnerToken, DrawnToken>();
   const sandboxes = new Set<string>();
-  const keep = (drawn: DrawnToken): void => {
-    held.set(drawn.owner_token, drawn);
-    sandboxes.add(drawn.sandbox_id);
+  /** Its own fields only: a caller's object may hold a whole request, which would be remembered as long. */
+  const keep = ({ workspace_id, task_id, owner_token, sandbox_id }: DrawnToken): void => {
+    held.set(owner_token, { workspace_id, task_id, owner_token, sandbox_id });
+    sandboxes.add(sandbox_id);
   };
   return {
     sandboxes,
