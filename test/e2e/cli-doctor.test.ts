@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { engineAsk } from "../support/engine-call.js";
 import { scratchFolder } from "../support/scratch.js";
+import { waitFor } from "../support/wait-for.js";
 import { type Bench, buildPrograms, openBench } from "./cli-bench.js";
 
 let bench: Bench;
@@ -54,3 +55,14 @@ it("beside a running up it proves each limit, shows no secret, leaves nothing an
   expect(stdout.toString()).not.toMatch(/redis:\/\/|[0-9a-f]{64}/);
   expect(await doctorsVolumes()).toEqual([]);
 }, 120_000);
+
+it("interrupted, it removes what it made and exits 130", async () => {
+  const doctor = bench.start(["doctor"]);
+  const works = async () => (await doctorsVolumes()).length > 0;
+  await waitFor(works, { bound_ms: 20_000, what: "it has made a volume of its own" });
+
+  doctor.child.kill("SIGINT");
+
+  expect((await doctor.ended).code).toBe(130);
+  expect(await doctorsVolumes()).toEqual([]);
+}, 60_000);

@@ -1,10 +1,11 @@
 /** What a doctor tells apart, each failure provoked for real or by an engine that refuses. */
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Check, type Diagnosis, diagnoseEngine, failedNames } from "@holdfast/engine";
 import { readProver } from "@holdfast/guest";
 import { afterEach, describe, expect, it } from "vitest";
+import { lookAtEngine } from "../../packages/engine/src/doctor/engine-look.js";
 import { bringProver, PROOFS, prove } from "../../packages/engine/src/doctor/proofs.js";
 import { type FaultProxy, fail, type Selector, startEngineProxy } from "../faults/lab/proxy.js";
 import { engineAsk } from "../support/engine-call.js";
@@ -16,6 +17,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).toReversed()) await step();
 });
 
+const NOBODY = 65_534;
 const SHELL = [{ image: "holdfast/shell:1" }];
 
 async function diagnose(socket_path: string, images: readonly object[] = SHELL): Promise<Diagnosis> {
@@ -86,6 +88,25 @@ describe("an engine that cannot be asked", () => {
       expect(failedNames(found.checks)).toEqual(["engine"]);
       expect(named(found, "memory").state).toBe("skipped");
     }
+  });
+});
+
+describe("an engine that this user may not ask", () => {
+  const setUser = (uid: number) => process.seteuid?.(uid);
+
+  it("is told apart from one that is not there", async () => {
+    const socket = await engineThatSays({});
+    chmodSync(socket, 0o600);
+    chmodSync(dirname(socket), 0o755);
+    undo.push(() => setUser(0));
+    setUser(NOBODY);
+
+    const { checks } = await lookAtEngine(socket);
+
+    setUser(0);
+    expect(checks).toMatchObject([{ name: "engine", state: "failed" }]);
+    expect(checks[0]?.seen).toContain("may not be opened by this user");
+    expect(checks[0]?.remedy).toContain("usermod -aG docker");
   });
 });
 

@@ -5,7 +5,7 @@ import type { DoctorOptions } from "../doctor/doctor.js";
 const HELP = `
 It looks at Redis, the Docker Engine, kernel and images, and then proves the limits by running against them in real
 sandboxes of its own, which takes some ten seconds. Nothing of it is left behind, and a running fleet is not touched.
-Exits 0 where nothing failed, 125 otherwise.`;
+Exits 0 where nothing failed, 125 otherwise, 130 where it was interrupted.`;
 
 export function addDoctor(program: Command, context: CommandContext): void {
   const command = program.command("doctor").summary("check what a fleet stands on, and prove that limits hold");

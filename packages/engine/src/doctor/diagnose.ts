@@ -17,6 +17,8 @@ export interface DiagnosisOptions {
   readonly socket_path: string;
   readonly images_file: string;
   readonly agent_directory: string;
+  /** Once aborted no further proof begins; what was made is removed as ever. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Diagnosis {
@@ -60,7 +62,15 @@ async function proveAlone(engine: Engine, prover: Buffer, proof: Proof, words: (
   }
 }
 
-async function proofChecks(engine: Engine, prover: Buffer, words: () => string): Promise<Check[]> {
+interface Proving {
+  readonly engine: Engine;
+  readonly prover: Buffer;
+  readonly signal: AbortSignal | undefined;
+  /** What the engine said last. */
+  words(): string;
+}
+
+async function proofChecks({ engine, prover, signal, words }: Proving): Promise<Check[]> {
   try {
     await engine.probe();
   } catch (error) {
@@ -68,7 +78,10 @@ async function proofChecks(engine: Engine, prover: Buffer, words: () => string):
     return [failing("sandbox", seen, ENGINE_LOG), ...PROOFS.map(({ name }) => skipped(name, "there is no sandbox"))];
   }
   const checks = [passed("sandbox", "created, verified, asked, killed, proven gone")];
-  for (const proof of PROOFS) checks.push(await proveAlone(engine, prover, proof, words));
+  for (const proof of PROOFS) {
+    const interrupted = signal?.aborted === true;
+    checks.push(interrupted ? skipped(proof.name, "interrupted") : await proveAlone(engine, prover, proof, words));
+  }
   return checks;
 }
 
@@ -84,7 +97,8 @@ async function inside(options: DiagnosisOptions, fleet_id: FleetId): Promise<Ins
     const prover = await readProver(options.agent_directory);
     const onNotice = (notice: EngineNotice): void => void notices.push(notice);
     const engine = await openEngine({ ...options, fleet_id, boot_id: drawBootId(), onNotice });
-    const checks = [...imageChecks(engine), ...(await proofChecks(engine, prover, words))];
+    const proofs = await proofChecks({ engine, prover, words, signal: options.signal });
+    const checks = [...imageChecks(engine), ...proofs];
     await engine.close();
     return { checks, facts: engine.facts };
   } catch (error) {
