@@ -21,8 +21,8 @@ function slice(of: Worker, memory_mb: number, pids = 0, report: readonly PoolKey
   return f.ledger.boots.setSlice({ boot_id: of.boot_id, memory_mb, pids, report });
 }
 
-const beat = (of: Worker, counter: number) =>
-  f.ledger.boots.beat({ ...of, counter, held: [], fence_seen: null, engine_healthy: true });
+const beat = (of: Worker, counter: number, failed_checks: readonly string[] = []) =>
+  f.ledger.boots.beat({ ...of, counter, held: [], fence_seen: null, engine_healthy: true, failed_checks });
 
 async function host() {
   const [only] = await f.ledger.hosts.list();
@@ -90,7 +90,9 @@ describe("a slice", () => {
     await f.advance(LEASE_MS);
     expect(await slice(worker, 1_100)).toMatchObject({ memory_mb: 1_000 });
     expect(await slice(worker, 900)).toMatchObject({ memory_mb: 900 });
-    await beat(worker, 0);
+    await beat(worker, 0, ["memory"]);
+    expect(await slice(worker, 1_000)).toMatchObject({ memory_mb: 900 });
+    await beat(worker, 1);
 
     await f.ledger.hosts.setDraining(worker.host_id, true);
     expect(await slice(worker, 1_000)).toMatchObject({ memory_mb: 900 });

@@ -10,8 +10,8 @@
 --- @include "heads"
 --- @include "yielding"
 local boot, wanted = ARGV[1], { 0, 0, tonumber(ARGV[2]), tonumber(ARGV[3]) }
-local found = redis.call('HMGET', key.boot(boot), 'state', 'lease_ends_ms', 'host')
-local state, host = found[1], found[3]
+local found = redis.call('HMGET', key.boot(boot), 'state', 'host')
+local state, host = found[1], found[2]
 if not state or state == 'DEAD' then return { 'fenced' } end
 
 local had, free = slice_of(boot), free_in('host', host)
@@ -32,7 +32,7 @@ local function is_waited_for()
 end
 
 local function may_grow()
-  if state ~= 'LIVE' or not lease_stands(state, found[2]) or host_drains(host) or wanted_back then return false end
+  if not boot_takes_tasks(boot) or host_drains(host) or wanted_back then return false end
   return has_room and grants_open() and not shows_strangers(host) and not is_waited_for()
 end
 
