@@ -22,16 +22,17 @@ async function read(reply: IncomingMessage): Promise<EngineReply> {
   return { status: reply.statusCode ?? 0, body: parse(Buffer.concat(chunks).toString("utf8")) };
 }
 
-/** One call with a deadline in milliseconds. `body` is sent as JSON. */
+/** One call with a deadline in milliseconds. `body` is sent as JSON, beside `more` headers. */
 export function engineCall(
   socket: string,
   method: string,
   path: string,
   body?: unknown,
   deadline_ms = 20_000,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<EngineReply> {
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const headers = text === undefined ? {} : { "content-type": "application/json" };
+  const headers = { ...more, ...(text === undefined ? {} : { "content-type": "application/json" }) };
   return new Promise((resolve, reject) => {
     const options = { socketPath: socket, method, path, headers, signal: AbortSignal.timeout(deadline_ms) };
     const call = request(options, (reply) => read(reply).then(resolve, reject));

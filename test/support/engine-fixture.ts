@@ -3,7 +3,14 @@ import { execFileSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BootId, drawBootId, drawFleetId, drawSandboxId, type FleetId, type Resources } from "@holdfast/contract";
-import { type Engine, type EngineNotice, openEngine, type Sandbox, type SandboxSpec } from "@holdfast/engine";
+import {
+  type Engine,
+  type EngineNotice,
+  type EngineOptions,
+  openEngine,
+  type Sandbox,
+  type SandboxSpec,
+} from "@holdfast/engine";
 import type { GuestExec, GuestExit } from "@holdfast/guest";
 import { expect } from "vitest";
 import { engineCensus } from "./census.js";
@@ -22,6 +29,7 @@ export interface TestEngineOptions {
   readonly agent_directory?: string;
   readonly fleet_id?: FleetId;
   readonly boot_id?: BootId;
+  readonly pull?: EngineOptions["pull"];
 }
 
 export interface TestEngine {
@@ -72,6 +80,7 @@ export async function openTestEngine(options: TestEngineOptions = {}): Promise<T
     fleet_id,
     boot_id: options.boot_id ?? drawBootId(),
     images_file: file,
+    ...(options.pull === undefined ? {} : { pull: options.pull }),
     agent_directory: options.agent_directory ?? AGENT_DIRECTORY,
     onNotice: (notice) => notices.push(notice),
   });

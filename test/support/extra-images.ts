@@ -1,7 +1,7 @@
 /** Images with what Holdfast ignores or refuses, committed from the shell image without starting anything. */
 import { engineAsk, engineCall } from "./engine-call.js";
 
-const CHANGES = {
+export const CHANGES = {
   entrypoint: {
     Entrypoint: ["/bin/echo", "EP"],
     Cmd: ["d"],
@@ -14,14 +14,15 @@ const CHANGES = {
 
 export type ExtraImage = keyof typeof CHANGES;
 
-async function commit(socket: string, name: ExtraImage): Promise<void> {
+/** Makes `<repository>:1` in the engine: the shell image with `changes` of its config. */
+export async function commitImage(socket: string, repository: string, changes: object): Promise<void> {
   const made = (await engineAsk(socket, "POST", "/containers/create", {
     Image: "holdfast/shell:1",
     Cmd: ["true"],
     Labels: { "holdfast-test.owner": "extra-images" },
   })) as { Id: string };
-  const query = `container=${made.Id}&repo=holdfast-test/${name}&tag=1&pause=false`;
-  await engineAsk(socket, "POST", `/commit?${query}`, CHANGES[name]);
+  const query = `container=${made.Id}&repo=${repository}&tag=1&pause=false`;
+  await engineAsk(socket, "POST", `/commit?${query}`, changes);
   await engineAsk(socket, "DELETE", `/containers/${made.Id}?force=1`);
 }
 
@@ -30,7 +31,7 @@ const nameOf = (name: ExtraImage): string => `holdfast-test/${name}:1`;
 /** Makes `holdfast-test/<name>:1` in the engine. */
 export async function loadExtraImages(socket: string, names: readonly ExtraImage[]): Promise<void> {
   await removeExtraImages(socket, names);
-  for (const name of names) await commit(socket, name);
+  for (const name of names) await commitImage(socket, `holdfast-test/${name}`, CHANGES[name]);
 }
 
 /** Also where they are not there. */

@@ -45,6 +45,8 @@ export const workerConfigSchema = z.object({
   HOLDFAST_PIDS: whole.min(16).optional(),
   /** The list of images that may be run. */
   HOLDFAST_IMAGES: z.string().min(1).default(root("images/allow.json")),
+  /** File with credentials for registries, in the form of Docker's config.json. */
+  HOLDFAST_REGISTRY_CREDENTIALS: z.string().min(1).optional(),
   /** Folder that holds the built guest agent. */
   HOLDFAST_AGENT_DIRECTORY: z.string().min(1).default(root("packages/guest/build")),
   /** Sandboxes of the default image and resources that wait ready for a task; 0 keeps none. */

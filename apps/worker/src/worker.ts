@@ -163,7 +163,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
       program_version,
       given_up,
     };
-    const first = await startBoot(deps);
+    const first = await startBoot({ ...deps, pulls: true });
     metrics.boots_total.add(1, { began_after: "start" });
     return await serve(deps, first, giveUp, serving, health, closeAll);
   } catch (error) {

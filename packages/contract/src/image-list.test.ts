@@ -1,12 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { imageListSchema, parseImageList } from "./image-list.js";
+import { imageListSchema, parseImageList, pinOf, repositoryOf } from "./image-list.js";
 
 const one = (image: object) => ({ images: [image] });
 
 describe("imageListSchema", () => {
   it("fills what may be left out", () => {
     expect(imageListSchema.parse(one({ image: "holdfast/empty:1" }))).toEqual({
-      images: [{ image: "holdfast/empty:1", digest: null, optional: false, requires: { programs: [], imports: [] } }],
+      images: [
+        {
+          image: "holdfast/empty:1",
+          digest: null,
+          optional: false,
+          pull: false,
+          requires: { programs: [], imports: [] },
+        },
+      ],
     });
   });
 
@@ -38,11 +46,21 @@ describe("imageListSchema", () => {
   it.each([
     ["an unknown key", one({ image: "a:1", digests: null })],
     ["a program with a space", one({ image: "a:1", requires: { programs: ["sh -c"] } })],
+    ["a pull by tag", one({ image: "a:1", pull: true })],
     ["an import that is code", one({ image: "a:1", requires: { imports: ["os;x"] } })],
     ["a reference listed twice", { images: [{ image: "a:1" }, { image: "a:1" }] }],
     ["no image", { images: [] }],
   ])("refuses %s", (_, list) => {
     expect(imageListSchema.safeParse(list).success).toBe(false);
+  });
+
+  it.each([
+    { image: "r:5000/a:1", digest: `sha256:${"a".repeat(64)}`, pull: true },
+    { image: `r:5000/a@sha256:${"a".repeat(64)}`, pull: true },
+  ])("lets $image be pulled by its digest", (image) => {
+    const [entry] = imageListSchema.parse(one(image)).images;
+    expect(entry && pinOf(entry)).toBe(`sha256:${"a".repeat(64)}`);
+    expect(repositoryOf(image.image)).toBe("r:5000/a");
   });
 
   it("names the field at fault", () => {

@@ -13,6 +13,18 @@ function tagOf(reference: string): string | null {
   return colon < 0 ? null : last.slice(colon + 1);
 }
 
+/** The registry digest that an entry with `pull` names, in either place; null where it names none. */
+export function pinOf({ image, digest }: { readonly image: string; readonly digest: string | null }): string | null {
+  return digest ?? image.split("@")[1] ?? null;
+}
+
+/** The repository of a reference, with its registry, without tag and digest. */
+export function repositoryOf(reference: string): string {
+  const [name = ""] = reference.split("@");
+  const colon = name.lastIndexOf(":");
+  return colon > name.lastIndexOf("/") ? name.slice(0, colon) : name;
+}
+
 const referenceSchema = z
   .string()
   .max(512)
@@ -28,25 +40,32 @@ export const imageListSchema = z
   .strictObject({
     images: z
       .array(
-        z.strictObject({
-          image: referenceSchema,
-          /** Pinned content; null takes what the engine holds under the reference. */
-          digest: z
-            .string()
-            .regex(/^sha256:[0-9a-f]{64}$/, "must be sha256: and 64 hex digits")
-            .nullable()
-            .default(null),
-          /** Its absence is no news: a host that lacks it does not warn. */
-          optional: z.boolean().default(false),
-          /** Met by a real run in a sandbox before the image is offered. */
-          requires: z
-            .strictObject({
-              programs: z.array(programSchema).max(64).default([]),
-              /** Python modules, imported by `python3`. */
-              imports: z.array(importSchema).max(64).default([]),
-            })
-            .prefault({}),
-        }),
+        z
+          .strictObject({
+            image: referenceSchema,
+            /** Pinned content; null takes what the engine holds under the reference. */
+            digest: z
+              .string()
+              .regex(/^sha256:[0-9a-f]{64}$/, "must be sha256: and 64 hex digits")
+              .nullable()
+              .default(null),
+            /** Its absence is no news: a host that lacks it does not warn. */
+            optional: z.boolean().default(false),
+            /** A worker that starts fetches it by its digest where the engine lacks it. */
+            pull: z.boolean().default(false),
+            /** Met by a real run in a sandbox before the image is offered. */
+            requires: z
+              .strictObject({
+                programs: z.array(programSchema).max(64).default([]),
+                /** Python modules, imported by `python3`. */
+                imports: z.array(importSchema).max(64).default([]),
+              })
+              .prefault({}),
+          })
+          .refine(({ image, digest, pull }) => !pull || pinOf({ image, digest }) !== null, {
+            path: ["pull"],
+            message: "needs a digest: what is pulled is what is named by it, and not what a tag names today",
+          }),
       )
       .min(1)
       .max(256),

@@ -28,6 +28,7 @@ export const TIMES = {
   engine_kill_ms: 15_000,
   engine_remove_ms: 60_000,
   engine_call_ms: 10_000,
+  image_pull_ms: 300_000,
   heartbeat_ms: 10_000,
   heartbeats_missed_max: 3,
   parked_sleep_ms: 30_000,

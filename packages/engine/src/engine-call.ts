@@ -15,6 +15,8 @@ export interface EngineCall {
   /** A Buffer is sent as a tar archive, anything else as JSON. */
   readonly body?: object;
   readonly deadline_ms: number;
+  /** Sent with a pull, in a header. */
+  readonly registry_auth?: object;
 }
 
 export interface EngineCaller {
@@ -34,6 +36,7 @@ function dialOptions(call: EngineCall, version: string | null, signal: AbortSign
     method: call.method,
     options: { _query: call.query ?? {}, _body: tar ? {} : (call.body ?? {}) },
     ...(Buffer.isBuffer(call.body) ? { file: call.body } : {}),
+    ...(call.registry_auth === undefined ? {} : { authconfig: call.registry_auth }),
     statusCodes: SUCCESS,
     abortSignal: signal,
   };

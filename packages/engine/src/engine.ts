@@ -17,6 +17,7 @@ import type {
 import type { Assignment, GuestCommand, GuestExec, GuestFile, GuestFileReply, GuestSinks } from "@holdfast/guest";
 import type { Check } from "./doctor/check.js";
 import type { Wall } from "./doctor/walls.js";
+import type { PullRight } from "./image-pull.js";
 
 export interface EngineFacts {
   readonly engine_version: string;
@@ -161,6 +162,8 @@ export interface EngineOptions {
   readonly boot_id: BootId;
   /** Path of the allow list. */
   readonly images_file: string;
+  /** The right to pull what the list lets it pull and the engine lacks; without it nothing is pulled. */
+  readonly pull?: PullRight;
   /** Directory that holds the built agent. */
   readonly agent_directory: string;
   /** Creations and removals under way at once. */

@@ -1,5 +1,5 @@
 /** What fleets keep in an engine, or left there: found by label, images by name, and removed where somebody says so. */
-import { type FleetId, type HostId, TIMES } from "@holdfast/contract";
+import { type FleetId, type HostId, repositoryOf, TIMES } from "@holdfast/contract";
 import { listContainers } from "./container-calls.js";
 import { agentVolumePrefix, LABELS } from "./container-name.js";
 import { endContainer } from "./container-removal.js";
@@ -7,7 +7,6 @@ import { createEngineConnection, type EngineConnection } from "./engine-connecti
 import { readEngineClock } from "./engine-facts.js";
 import type { EngineReply } from "./engine-failure.js";
 import { readHost } from "./host-identity.js";
-import { repositoryOf } from "./image-check.js";
 import { reader } from "./json-reader.js";
 import { EngineAway } from "./sweep.js";
 import { isAlive } from "./sweep-decision.js";

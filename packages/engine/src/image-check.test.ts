@@ -11,6 +11,7 @@ const allowed = (image: string, digest: string | null = null): AllowedImage => (
   image,
   digest,
   optional: false,
+  pull: false,
   requires: { programs: [], imports: [] },
 });
 

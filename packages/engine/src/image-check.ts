@@ -1,5 +1,5 @@
 /** Which images a host may offer: allowed, present, pinned, without VOLUME. */
-import { type AllowedImage, TIMES } from "@holdfast/contract";
+import { type AllowedImage, pinOf, repositoryOf, TIMES } from "@holdfast/contract";
 import { parseImageEnvironment } from "./default-environment.js";
 import { createEngineConnection, type EngineConnection } from "./engine-connection.js";
 import { type JsonReader, reader } from "./json-reader.js";
@@ -16,13 +16,6 @@ export interface KnownImage {
 export type ImageLook =
   | { readonly kind: "known"; readonly image: KnownImage }
   | { readonly kind: "refused"; readonly reason: string; readonly absent: boolean };
-
-/** The repository of a reference, without tag and digest. */
-export function repositoryOf(reference: string): string {
-  const [name = ""] = reference.split("@");
-  const colon = name.lastIndexOf(":");
-  return colon > name.lastIndexOf("/") ? name.slice(0, colon) : name;
-}
 
 /** Digests of the reference's own repository come first: an image may be known under several. */
 function digestOf(reference: string, details: JsonReader, id: string): string {
@@ -55,16 +48,24 @@ function refused(reason: string, absent = false): ImageLook {
   return { kind: "refused", reason, absent };
 }
 
-export async function lookUpImage(connection: EngineConnection, allowed: AllowedImage): Promise<ImageLook> {
+async function lookUp(connection: EngineConnection, allowed: AllowedImage, reference: string): Promise<ImageLook> {
   const reply = await connection.ask({
     method: "GET",
-    path: `/images/${allowed.image}/json`,
+    path: `/images/${reference}/json`,
     deadline_ms: TIMES.engine_call_ms,
     idempotent: true,
   });
   if (reply.kind === "ok") return judgeImage(allowed, reader(reply.value));
   if (reply.failure.kind === "not_found") return refused("it is not in this engine", true);
   return refused("the engine could not be asked");
+}
+
+/** By its name; one that is pulled bears no tag here and is looked up by its digest too. */
+export async function lookUpImage(connection: EngineConnection, allowed: AllowedImage): Promise<ImageLook> {
+  const named = await lookUp(connection, allowed, allowed.image);
+  const pin = pinOf(allowed);
+  if (named.kind === "known" || !allowed.pull || pin === null) return named;
+  return lookUp(connection, allowed, `${repositoryOf(allowed.image)}@${pin}`);
 }
 
 /** The same for each of `list`, in its order, of an engine that nobody has opened; null where none answers. */

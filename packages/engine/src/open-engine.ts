@@ -15,7 +15,8 @@ import { readFacts, setUpRuntime } from "./engine-facts.js";
 import type { EngineReply } from "./engine-failure.js";
 import type { EngineHost } from "./engine-host.js";
 import { identifyHost } from "./host-identity.js";
-import { type KnownImage, lookUpImage } from "./image-check.js";
+import { type ImageLook, type KnownImage, lookUpImage } from "./image-check.js";
+import { type PullRight, pullImage } from "./image-pull.js";
 import { checkByRun, type RunCheck } from "./image-run-check.js";
 import { createLane, removalLane } from "./lane.js";
 import { engineOf, sandboxFactory } from "./opened-engine.js";
@@ -65,10 +66,20 @@ interface Candidate {
   readonly image: KnownImage;
 }
 
-async function lookUpAll(host: EngineHost, list: readonly AllowedImage[], offers: Offers): Promise<Candidate[]> {
-  const looks = await Promise.all(
-    list.map(async (allowed) => ({ allowed, look: await lookUpImage(host.connection, allowed) })),
-  );
+async function lookAt(host: EngineHost, allowed: AllowedImage, pull: PullRight | undefined): Promise<ImageLook> {
+  const look = await lookUpImage(host.connection, allowed);
+  if (look.kind === "known" || !look.absent || !allowed.pull || pull === undefined) return look;
+  host.notice({ event: "image_pull", image: allowed.image });
+  return pullImage(host.connection, allowed, pull);
+}
+
+async function lookUpAll(
+  host: EngineHost,
+  list: readonly AllowedImage[],
+  pull: PullRight | undefined,
+  offers: Offers,
+): Promise<Candidate[]> {
+  const looks = await Promise.all(list.map(async (allowed) => ({ allowed, look: await lookAt(host, allowed, pull) })));
   return looks.flatMap(({ allowed, look }) => {
     if (look.kind === "known") return [{ allowed, image: look.image }];
     offers.refused.push({ image: allowed.image, reason: look.reason, expected: look.absent && allowed.optional });
@@ -102,7 +113,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const closing = new AbortController();
   const host = await connect(options, closing.signal);
   const offers: Offers = { images: [], refused: [] };
-  const candidates = await lookUpAll(host, list.images, offers);
+  const candidates = await lookUpAll(host, list.images, options.pull, offers);
   const [first] = candidates;
   if (first !== undefined && !(await ensureAgentVolume(host, first.image.id))) {
     throw new HoldfastError("ENGINE_UNAVAILABLE", { message: "The guest agent could not be put into the engine." });

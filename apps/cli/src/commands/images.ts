@@ -4,7 +4,7 @@ import { addDataOption, type CommandContext, type FleetOptions, withClient } fro
 import { CommandFault } from "../command-fault.js";
 import { EXIT } from "../exit-codes.js";
 import { allowImage, type WantedImage } from "../images/allow-list.js";
-import { type ImageView, imageViews, type Refusal } from "../images/image-views.js";
+import { type ImageView, imageViews, languageOf, type Refusal } from "../images/image-views.js";
 import { readListFile, writeListFile } from "../images/list-file.js";
 import { listPath, localImages, lookHere } from "../images/local-images.js";
 import { listing, table } from "../output/table.js";
@@ -15,6 +15,7 @@ interface ImagesOptions extends FleetOptions {
 
 interface AllowOptions {
   readonly digest?: string;
+  readonly pull?: boolean;
   readonly requireProgram?: string[];
   readonly requireImport?: string[];
 }
@@ -27,12 +28,14 @@ const named = ([name, version]: readonly [string, string | null]): string =>
 
 function rowOf(view: ImageView): string[] {
   const { programs, imports } = view.packages;
+  // Those that stand among the languages need not be told twice.
+  const tools = Object.entries(programs).filter(([program]) => languageOf(program) === undefined);
   return [
     view.name,
     view.version,
     view.digest?.slice(0, DIGEST_CHARACTERS) ?? "",
     view.languages.map(({ name, version }) => named([name, version])).join(", "),
-    [...Object.entries(programs), ...Object.entries(imports)].map(named).join(", "),
+    [...tools, ...Object.entries(imports)].map(named).join(", "),
     view.hosts.join(","),
   ];
 }
@@ -64,15 +67,18 @@ async function allow(image: string, options: AllowOptions, context: CommandConte
   const path = await listPath(context);
   const file = readListFile(path) ?? { path, list: { images: [] } };
   const wanted: WantedImage = {
-    ...{ image, digest: options.digest ?? null },
+    ...{ image, digest: options.digest ?? null, pull: options.pull === true },
     ...{ programs: options.requireProgram ?? null, imports: options.requireImport ?? null },
   };
   // What is wrong with the name is said before any engine is asked for it.
-  allowImage(file.list, wanted, []);
-  const unpinned = { image, digest: null, optional: false, requires: { programs: [], imports: [] } };
+  allowImage(file.list, { ...wanted, pull: false }, []);
+  const unpinned = { image, digest: null, optional: false, pull: false, requires: { programs: [], imports: [] } };
   const here = (await lookHere(context, [unpinned]))?.[0];
   if (here?.refusal && !here.absent) throw new CommandFault("usage", `${image} cannot be offered: ${here.refusal}`);
-  const { kind, digest, list } = allowImage(file.list, wanted, here?.held ?? []);
+  const held = here?.held ?? [];
+  // An image that came from no registry is known by its id alone, and no registry has that.
+  const pins = wanted.pull && new Set(held).size === 1 ? [] : held;
+  const { kind, digest, list } = allowImage(file.list, wanted, pins);
   if (kind !== "same") writeListFile(file.path, list);
   const done = { added: "is allowed now", changed: "is allowed as told now", same: "was allowed already" }[kind];
   context.console.line(`${image} ${done}, ${digest === null ? "not pinned" : `as ${digest}`} (${path})`);
@@ -102,6 +108,7 @@ export function addImages(program: Command, context: CommandContext): void {
     )
     .argument("<ref>", "name and tag, such as python:3.12-slim; not `latest`")
     .option("--digest <digest>", "pin it to this image id or registry digest")
+    .option("--pull", "let workers that start pull it by that digest where their engine lacks it")
     .option("--require-program <name>", "program that it must hold; repeatable", collect)
     .option("--require-import <module>", "Python module that it must hold; repeatable", collect)
     .action(async (ref: string, options: AllowOptions) => context.exit(await allow(ref, options, context)));

@@ -7,7 +7,7 @@ const OTHER = `sha256:${"2".repeat(64)}`;
 const KEPT = { image: "kept:1", digest: null, requires: { programs: ["sh"] } };
 
 const want = (image: string, more: Partial<WantedImage> = {}): WantedImage => ({
-  ...{ image, digest: null, programs: null, imports: null },
+  ...{ image, digest: null, pull: false, programs: null, imports: null },
   ...more,
 });
 
@@ -36,6 +36,13 @@ describe("allowImage", () => {
     expect(more.list.images[1]).toMatchObject({ requires: { programs: ["jq"], imports: ["ssl"] } });
   });
 
+  it("lets an image be pulled that is named by its digest", () => {
+    const { list } = allowImage({ images: [KEPT] }, want("kept:1", { digest: ID, pull: true }), []);
+
+    expect(list.images).toEqual([{ ...KEPT, digest: ID, pull: true, requires: { programs: ["sh"], imports: [] } }]);
+    expect(allowImage({ images: [...list.images] as never }, want("kept:1"), [])).toMatchObject({ kind: "same" });
+  });
+
   it("moves a pin only where the new digest is named", () => {
     const images = { images: [{ image: "tools:4", digest: ID }] };
 
@@ -49,6 +56,7 @@ describe("allowImage", () => {
     [want("tools:latest"), "tools:latest: must not be `latest`"],
     [want("Tools:1"), "must be an image reference"],
     [want("tools:1", { digest: "1" }), "tools:1: digest must be sha256:"],
+    [want("kept:1", { pull: true }), "kept:1: pull needs a digest"],
     [want("tools:1", { programs: ["sh -c"] }), "requires.programs.0 must be a program's name"],
     [want("tools:1", { imports: ["os;x"] }), "requires.imports.0 must be a module name"],
   ])("refuses %j and names what is wrong", (wanted, message) => {

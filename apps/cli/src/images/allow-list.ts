@@ -7,6 +7,8 @@ export interface WantedImage {
   readonly image: string;
   /** Null where none was named. */
   readonly digest: string | null;
+  /** False leaves what is in the list. */
+  readonly pull: boolean;
   /** Null where no option named any: what is in the list stays. */
   readonly programs: readonly string[] | null;
   readonly imports: readonly string[] | null;
@@ -52,7 +54,14 @@ export function allowImage(list: { images: RawEntry[] }, wanted: WantedImage, he
   const programs = wanted.programs ?? old?.requires.programs ?? [];
   const imports = wanted.imports ?? old?.requires.imports ?? [];
   const digest = pinOf(old, wanted, held);
-  const entry = { ...list.images[before], image: wanted.image, digest, requires: { programs, imports } };
+  const requires = { programs, imports };
+  const entry = {
+    ...list.images[before],
+    image: wanted.image,
+    digest,
+    ...(wanted.pull ? { pull: true } : {}),
+    requires,
+  };
   const images = before < 0 ? [...list.images, entry] : list.images.with(before, entry);
   checked(wanted.image, { images: [entry] });
   const now = checked(wanted.image, { images }).at(before < 0 ? -1 : before);

@@ -55,10 +55,15 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   sh: "sh",
 };
 
+/** What a program runs, where it is one that runs code. */
+export function languageOf(program: string): string | undefined {
+  return LANGUAGES[program.slice(program.lastIndexOf("/") + 1)];
+}
+
 function languagesIn(holds: ImageHolds): ImageView["languages"] {
   const found = new Map<string, string | null>();
   for (const [program, version] of Object.entries(holds.programs)) {
-    const name = LANGUAGES[program.slice(program.lastIndexOf("/") + 1)];
+    const name = languageOf(program);
     if (name !== undefined) found.set(name, found.get(name) ?? version);
   }
   return [...found].map(([name, version]) => ({ name, version }));

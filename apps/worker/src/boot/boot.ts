@@ -58,6 +58,8 @@ export interface BootDeps {
   readonly program_version: string;
   readonly openEngine: OpenEngine;
   readonly fitness: Fitness;
+  /** Images that may be pulled are: at the worker's start, not when it goes on under another boot. */
+  readonly pulls?: boolean;
   readonly given_up: AbortSignal;
 }
 
@@ -93,8 +95,9 @@ async function openHost(deps: BootDeps, boot_id: BootId, logger: Logger) {
     fleet_id: deps.fleet_id,
     boot_id,
     images_file: deps.config.HOLDFAST_IMAGES,
+    ...(deps.pulls ? { pull: { credentials_file: deps.config.HOLDFAST_REGISTRY_CREDENTIALS ?? null } } : {}),
     agent_directory: deps.config.HOLDFAST_AGENT_DIRECTORY,
-    onNotice: ({ event, ...fields }) => logger.warn(event, fields),
+    onNotice: ({ event, ...fields }) => logger[event === "image_pull" ? "info" : "warn"](event, fields),
   });
   try {
     checkImages(engine);
