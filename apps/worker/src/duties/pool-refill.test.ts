@@ -2,7 +2,7 @@ import type { ImageOffer } from "@holdfast/contract";
 import type { CreateReply, Sandbox, SandboxEnd, SandboxSpec } from "@holdfast/engine";
 import type { SliceCall, SliceReply } from "@holdfast/ledger";
 import { describe, expect, it } from "vitest";
-import { bootStateOf } from "../../test/boot-state.js";
+import { bootStateOf, handClock } from "../../test/boot-state.js";
 import { giveBackSlice, poolRefillDuty } from "./pool-refill.js";
 
 const IMAGES: readonly ImageOffer[] = [{ image: "holdfast/python:3.11-1", digest: "sha256:1" }];
@@ -39,7 +39,9 @@ function setup(free = 10_000) {
     };
     return { kind: "ready", sandbox: sandbox as Sandbox };
   };
+  const clock = handClock();
   const boot = bootStateOf({
+    clock,
     boots: { setSlice },
     engine: { images: IMAGES, create },
     settings: { HOLDFAST_POOL: "2" },
@@ -53,6 +55,7 @@ function setup(free = 10_000) {
   const duty = poolRefillDuty(boot);
   return {
     boot,
+    clock,
     host,
     calls,
     alive,
@@ -88,7 +91,22 @@ describe("poolRefillDuty", () => {
     await pass();
 
     expect(alive.size).toBe(1);
-    expect(sizes(calls)).toEqual([1_792, 896, 896, 896]);
+    expect(sizes(calls)).toEqual([1_792, 896, 896]);
+  });
+
+  it("says nothing while nothing changes, but once in five seconds and where a task here lacks room", async () => {
+    const { boot, calls, clock, pass } = setup();
+    await pass();
+    await pass();
+    const before = calls.length;
+    await pass();
+    expect(calls).toHaveLength(before);
+    boot.warm.wanted_back = true;
+    await pass();
+    expect(calls).toHaveLength(before + 1);
+    clock.pass(5_000);
+    await pass();
+    expect(calls).toHaveLength(before + 2);
   });
 
   it("yields to a task that waits: destroys its members, then gives their room back", async () => {

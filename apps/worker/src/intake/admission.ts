@@ -133,6 +133,12 @@ async function joined(boot: BootState, name: TaskName): Promise<Disposition> {
   return dispositionOf(await entry.run.answer);
 }
 
+function askPoolToYield(boot: BootState): void {
+  if (boot.warm.pool.room().memory_mb === 0) return;
+  boot.warm.wanted_back = true;
+  boot.pokePool();
+}
+
 async function denied(boot: BootState, name: TaskName, reply: Exclude<AdmitReply, GrantedReply>): Promise<Disposition> {
   switch (reply.kind) {
     case "done":
@@ -142,6 +148,7 @@ async function denied(boot: BootState, name: TaskName, reply: Exclude<AdmitReply
       return joined(boot, name);
     case "parked":
       boot.metrics.parks_total.add(1, { scope: reply.scope });
+      if (reply.scope === "host") askPoolToYield(boot);
       void passOn(boot, reply.promotions);
       return { kind: "park", sleep_ms: TIMES.parked_sleep_ms, overslept: () => boot.ledger.tasks.look(name) };
     case "elsewhere":

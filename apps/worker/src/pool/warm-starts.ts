@@ -20,6 +20,8 @@ export interface WarmStarts {
   readonly pool: Pool;
   /** The pool holds less than before; set by whoever gives the room back. */
   onLeft(): void;
+  /** A task of this worker was denied for want of room on the host: whether the pool is to yield is asked at once. */
+  wanted_back: boolean;
 }
 
 export interface WarmStartsDeps {
@@ -87,7 +89,7 @@ export function openWarmStarts(deps: WarmStartsDeps): WarmStarts {
       if (event.kind === "left") warm.onLeft();
     },
   });
-  const warm: WarmStarts = { plan, pool, demand: createDemand(), onLeft: () => {} };
+  const warm: WarmStarts = { plan, pool, demand: createDemand(), onLeft: () => {}, wanted_back: false };
   return warm;
 }
 
