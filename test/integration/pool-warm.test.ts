@@ -86,3 +86,44 @@ describe("a worker with a pool", () => {
     await fleet.client.outcome(task);
   });
 });
+
+describe("a worker whose pool holds what a task needs", () => {
+  it("gives the room back, runs the task within seconds, and fills again only after a while (T2, C1)", async () => {
+    const kinds = [1, 2].map(() => `${SHELL_IMAGE}:0.5:64`).join();
+    fleet = await startFleet({
+      env: { HOLDFAST_POOL: "0", HOLDFAST_POOL_KEYS: kinds, HOLDFAST_MEMORY_MB: String(3 * TINY_MB) },
+    });
+    await ready(2);
+    const begun = performance.now();
+    const large = { cpu: 0.5, memory_mb: 2 * TINY_MB - 256 - 128, disk_mb: 256, pids_limit: 128 };
+    const outcome = await fleet.run({ image: SHELL_IMAGE, resources: large, command: ["true"] });
+
+    expect(outcome).toMatchObject({ status: "SUCCEEDED", warm: false });
+    expect(performance.now() - begun, "not only when the pool would have yielded by itself").toBeLessThan(20_000);
+    expect(await fleet.metric('holdfast_pool_removed_total{why="unwanted"}')).toBe(2);
+    const [host] = await fleet.client.hosts();
+    expect(host?.pool_reserved).toEqual({ memory_mb: 0, pids: 0 });
+    await fleet.stopAndExpectNothingLeft();
+  });
+});
+
+describe("O-19: an image with an entry point", () => {
+  it("waits in the pool as any other, and its entry point is not run", async () => {
+    const image = "holdfast-test/entrypoint:1";
+    fleet = await startFleet({
+      extraImages: ["entrypoint"],
+      env: { HOLDFAST_POOL: "0", HOLDFAST_POOL_KEYS: `${image}:0.5:64` },
+    });
+    await ready(1);
+    const command = ["sh", "-c", "echo hi $FROM_IMAGE $OVER; exit 4"];
+    const outcome = await fleet.run({ image, resources: TINY, command, env: { OVER: "request" } });
+
+    expect(outcome).toMatchObject({
+      status: "FAILED",
+      exit_code: 4,
+      warm: true,
+      stdout: { text: "hi image request\n" },
+    });
+    await fleet.stopAndExpectNothingLeft();
+  });
+});
