@@ -3,20 +3,28 @@ import { benchCancel } from "./cancel.js";
 import { benchCold } from "./cold.js";
 import { type BenchFleet, socketPath, startBenchFleet } from "./fleet.js";
 import { benchLogs } from "./logs.js";
+import { benchIdlePool } from "./pool/idle.js";
+import { benchBurst, benchSustained } from "./pool/rate.js";
+import { benchWarm } from "./pool/warm.js";
 import { benchMany } from "./queue-path/bench-many.js";
 import { benchRate } from "./queue-path/bench-rate.js";
 import { benchSubmit } from "./queue-path/bench-submit.js";
-import { benchRecovery } from "./recovery.js";
+import { benchRecovery, benchWarmRecovery } from "./recovery.js";
 import { type Row, renderRows } from "./rows.js";
 
 const BENCHES: Record<string, (fleet: BenchFleet) => Promise<Row[]>> = {
+  P1: benchWarm,
   P2: benchCold,
+  P4: benchSustained,
+  "P4-burst": benchBurst,
   P5: benchRate,
   "P5-many": benchMany,
   "P5-submit": benchSubmit,
   P6: benchLogs,
   P7: benchCancel,
   P8: benchRecovery,
+  "P8-warm": benchWarmRecovery,
+  "pool-idle": benchIdlePool,
 };
 
 /** Runs the benches named in `words`, all without any; the exit code is 2 where there is no such bench. */

@@ -10,7 +10,7 @@ const ROUNDS = 25;
 const WARM_UP = 3;
 
 /** The container options of a live sandbox, with the program `true` in the agent's place. */
-async function bareOptions(fleet: BenchFleet): Promise<Docker.ContainerCreateOptions> {
+export async function bareOptions(fleet: BenchFleet): Promise<Docker.ContainerCreateOptions> {
   const { task_id } = await fleet.client.submit({ image: fleet.image, command: ["sleep", "60"] });
   const inspected = await fleet.inspectSandbox();
   await fleet.client.cancel(task_id);
@@ -33,7 +33,7 @@ async function bareOptions(fleet: BenchFleet): Promise<Docker.ContainerCreateOpt
   };
 }
 
-async function bare(docker: Docker, options: Docker.ContainerCreateOptions): Promise<number> {
+export async function bare(docker: Docker, options: Docker.ContainerCreateOptions): Promise<number> {
   const begun = performance.now();
   const container = await docker.createContainer(options);
   const stream = await container.attach({ stream: true, hijack: true, stdin: true, stdout: true, stderr: true });

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type HoldfastClient, openClient } from "@holdfast/client";
 import Docker from "dockerode";
+import { sumOfSamples } from "../support/fleet.js";
 import { freePort } from "../support/free-port.js";
 import { startPrivateRedis } from "../support/private-redis.js";
 import { waitFor } from "../support/wait-for.js";
@@ -24,6 +25,12 @@ export interface BenchFleet {
   pidsOf(container_id: string, at_least: number): Promise<number[]>;
   /** Resident memory of the worker process in MiB. */
   workerMemoryMb(): number;
+  /** Time that the worker process has had of any core, in milliseconds. */
+  workerCpuMs(): number;
+  /** A sample of the worker as it is now. */
+  metric(sample: string): Promise<number>;
+  /** Resolves when so many sandboxes wait in the worker's pool, and it makes no more. */
+  poolReady(count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -50,8 +57,12 @@ export function socketPath(): string {
 }
 
 /** A worker as an operator starts it: the built program, configured by its environment. */
-async function startWorkerProgram(redis_url: string, prefix: string): Promise<ChildProcess> {
-  const port = await freePort();
+async function startWorkerProgram(
+  redis_url: string,
+  prefix: string,
+  port: number,
+  env: Readonly<Record<string, string>>,
+): Promise<ChildProcess> {
   const worker = spawn(process.execPath, [join(ROOT, "apps/worker/dist/main.js")], {
     stdio: ["ignore", "ignore", "inherit"],
     env: {
@@ -63,6 +74,7 @@ async function startWorkerProgram(redis_url: string, prefix: string): Promise<Ch
       HOLDFAST_HEALTH_PORT: `${port}`,
       HOLDFAST_POOL: "0",
       HOLDFAST_LOG_LEVEL: "error",
+      ...env,
     },
   });
   await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, "the worker is ready");
@@ -92,10 +104,38 @@ function looksAt(engine: Docker, fleet_id: string): Pick<BenchFleet, "inspectSan
   };
 }
 
-export async function startBenchFleet(): Promise<BenchFleet> {
+/** Milliseconds of one tick in /proc. */
+const TICK_MS = 10;
+
+function looksAtWorker(worker: ChildProcess, port: number) {
+  const metric = async (sample: string): Promise<number> =>
+    sumOfSamples(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text(), sample);
+  const sandboxes = (state: string): Promise<number> => metric(`holdfast_pool_sandboxes{state="${state}"}`);
+  return {
+    metric,
+    poolReady: async (count: number): Promise<void> => {
+      const isFull = async () => (await sandboxes("ready")) === count && (await sandboxes("filling")) === 0;
+      await waitFor(isFull, { bound_ms: 5 * BOUND_MS, what: `${count} sandboxes wait`, look_ms: 20 });
+    },
+    workerMemoryMb: (): number => {
+      const status = readFileSync(`/proc/${worker.pid}/status`, "utf8");
+      return Number(status.match(/VmRSS:\s+(\d+)/)?.[1]) / 1024;
+    },
+    workerCpuMs: (): number => {
+      const fields = readFileSync(`/proc/${worker.pid}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ");
+      return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+    },
+  };
+}
+
+/** `env` overrides what the worker is started with; without it there is no pool. */
+export async function startBenchFleet(env: Readonly<Record<string, string>> = {}): Promise<BenchFleet> {
   const redis = await startPrivateRedis();
   const prefix = `bench_${randomBytes(4).toString("hex")}`;
-  const worker = await startWorkerProgram(redis.url, prefix);
+  const port = await freePort();
+  const worker = await startWorkerProgram(redis.url, prefix, port, env);
   const client = await openClient({ redis_url: redis.url, prefix, queue_prefix: `${prefix}_q` });
   const docker = await openEngine();
   const isFree = async () => (await client.hosts()).every((host) => host.reserved.slots === 0);
@@ -107,10 +147,7 @@ export async function startBenchFleet(): Promise<BenchFleet> {
     slotsFree: async () => {
       await until(isFree, "all slots are free");
     },
-    workerMemoryMb: () => {
-      const status = readFileSync(`/proc/${worker.pid}/status`, "utf8");
-      return Number(status.match(/VmRSS:\s+(\d+)/)?.[1]) / 1024;
-    },
+    ...looksAtWorker(worker, port),
     stop: async () => {
       await client.close();
       await ended(worker);

@@ -10,7 +10,7 @@ export interface Row {
   /** Number in the design's table, such as P2. */
   readonly id: string;
   readonly what: string;
-  readonly unit: "ms" | "MB/s" | "tasks/s";
+  readonly unit: "ms" | "MB/s" | "tasks/s" | "MB" | "%";
   readonly ours: Percentiles;
   /** Null where there is none to stand beside. */
   readonly baseline: Percentiles | null;
