@@ -155,7 +155,10 @@ describe("cancel", () => {
         what: `the job is ${state}`,
       });
     await jobIs("parked");
-    expect((await own.client.status(waiter)).waiting?.reason).toBe("host_full");
+    expect((await own.client.status(waiter)).waiting).toMatchObject({ reason: "host_full", queue_paused: false });
+    await own.queue.boardQueue().pause();
+    expect((await own.client.status(waiter)).waiting).toMatchObject({ reason: "host_full", queue_paused: true });
+    await own.queue.boardQueue().resume();
 
     const cancelled = await own.client.cancel(waiter);
     await jobIs("finished");

@@ -7,11 +7,12 @@ import {
   type ScopeLimits,
   type ScopeView,
   type StreamItem,
+  type TaskName,
   type TaskRequestInput,
   type TaskView,
 } from "@holdfast/contract";
 import { type Ledger, openLedger } from "@holdfast/ledger";
-import { boundedCall, openTaskQueue, type TaskQueue } from "@holdfast/queue";
+import { boundedCall, openTaskQueue, SHARED_QUEUE, type TaskQueue } from "@holdfast/queue";
 import { awaitOutcome, type OutcomeOptions } from "./await-outcome.js";
 import { type Cancelled, cancelTask } from "./cancel.js";
 import { setDraining } from "./drain.js";
@@ -112,6 +113,17 @@ interface ClientDeps {
   readonly fail_fast_ms: number;
 }
 
+type StatusDeps = Pick<ClientDeps, "queue" | "fail_fast_ms"> & Pick<Ledger, "tasks">;
+
+/** The ledger knows nothing of queues: whether the shared one is paused is added here. */
+async function statusOf({ tasks, queue, fail_fast_ms }: StatusDeps, name: TaskName): Promise<TaskView> {
+  const view = await boundedCall(fail_fast_ms, () => tasks.status(name));
+  if (!view) throw new HoldfastError("TASK_NOT_FOUND");
+  if (view.waiting === null || view.phase === "sent_to_boot") return view;
+  const { paused } = await queue.counts(SHARED_QUEUE);
+  return { ...view, waiting: { ...view.waiting, queue_paused: paused } };
+}
+
 function clientOver({ ledger, queue, fail_fast_ms }: ClientDeps): HoldfastClient {
   const { tasks, events, hosts } = ledger;
 
@@ -126,12 +138,7 @@ function clientOver({ ledger, queue, fail_fast_ms }: ClientDeps): HoldfastClient
   return {
     submit: (input) => submitTask({ tasks, queue, fail_fast_ms }, input),
     outcome: outcome as HoldfastClient["outcome"],
-    status: async (task) => {
-      const name = nameOf(task);
-      const view = await boundedCall(fail_fast_ms, () => tasks.status(name));
-      if (!view) throw new HoldfastError("TASK_NOT_FOUND");
-      return view;
-    },
+    status: async (task) => statusOf({ tasks, queue, fail_fast_ms }, nameOf(task)),
     events: (task, { after = 0, signal } = {}) =>
       events.follow(nameOf(task), { after, ...(signal === undefined ? {} : { signal }) }),
     cancel: async (task) => cancelTask({ tasks, queue, fail_fast_ms }, nameOf(task)),

@@ -32,6 +32,8 @@ export const taskViewSchema = z.object({
       message: z.string(),
       since_ms: z.int(),
       details: waitDetailsSchema.nullable(),
+      /** Somebody paused the queue: nothing is fetched until it is resumed. Absent where that was not asked. */
+      queue_paused: z.boolean().optional(),
     })
     .nullable(),
   /** Set while RUNNING. */

@@ -21,19 +21,31 @@ async function rateOf(producer: Program, batch: Batch, ended: () => Promise<void
   return (batch.count * 1_000) / (performance.now() - begun);
 }
 
-async function measure(rig: Rig): Promise<{ ours: number[]; bare: number[] }> {
+interface Measured {
+  readonly ours: number[];
+  readonly bare: number[];
+  /** Microseconds of CPU that a task of ours takes of Redis, worker and producer: what a busy machine changes least. */
+  readonly cpu_us: readonly number[];
+}
+
+async function measure(rig: Rig): Promise<Measured> {
   const [worker, producer] = [await rig.start("worker"), await rig.start("producer")];
   const [bareWorker, bareProducer] = [await rig.start("bare-worker"), await rig.start("bare-producer")];
-  const rates: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
+  const rates = { ours: [] as number[], bare: [] as number[] };
+  const used_ms = async () => [await rig.redisCpuMs(), worker.cpuMs(), producer.cpuMs()];
+  const cpu_ms = [0, 0, 0];
   for (let round = 0; round < ROUNDS + WARM_UP; round += 1) {
     const bare = await rateOf(bareProducer, batchOf(`b${round}`, BARE_JOBS), rig.jobsEnd);
+    const before = await used_ms();
     const ours = await rateOf(producer, batchOf(`t${round}`, TASKS), rig.tasksEnd);
+    const after = await used_ms();
     if (round < WARM_UP) continue;
+    for (const [at, used] of after.entries()) cpu_ms[at] = (cpu_ms[at] ?? 0) + used - (before[at] ?? 0);
     rates.bare.push(bare);
     rates.ours.push(ours);
   }
   for (const program of [worker, producer, bareWorker, bareProducer]) await program.stop();
-  return rates;
+  return { ...rates, cpu_us: cpu_ms.map((used) => (used * 1_000) / (ROUNDS * TASKS)) };
 }
 
 async function rowOf(fsync: Fsync, judged: boolean): Promise<Row> {
@@ -51,7 +63,9 @@ async function rowOf(fsync: Fsync, judged: boolean): Promise<Row> {
       ratio,
       goal: judged ? `>= ${RATE_MIN} tasks/s and >= ${RATIO_MIN} x` : "none: what a weaker promise would bring",
       met: !judged || (own.p50 >= RATE_MIN && ratio >= RATIO_MIN),
-      note: `baseline: bare BullMQ add -> no-op -> finished; ${CONCURRENCY} at once, one producer and one worker each`,
+      note:
+        `baseline: bare BullMQ add -> no-op -> finished; ${CONCURRENCY} at once, one producer and one worker each; CPU of ` +
+        `one of our tasks in Redis, worker, producer: ${rates.cpu_us.map((us) => us.toFixed(0)).join(", ")} us`,
     };
   } finally {
     await rig.stop();

@@ -20,6 +20,8 @@ export interface Program {
   submit(batch: Batch): Promise<BatchTimes>;
   /** Resident memory in MiB. */
   memoryMb(): number;
+  /** CPU it has used, in milliseconds. */
+  cpuMs(): number;
   stop(): Promise<void>;
 }
 
@@ -29,6 +31,8 @@ export interface Rig {
   readonly ledger: Ledger;
   /** Memory that Redis uses for what it stores, in MiB. */
   storedMb(): Promise<number>;
+  /** CPU that Redis has used, in milliseconds. */
+  redisCpuMs(): Promise<number>;
   /** Resolves when no task waits or runs and no capacity is reserved. */
   tasksEnd(): Promise<void>;
   jobsEnd(): Promise<void>;
@@ -38,6 +42,15 @@ export interface Rig {
 
 export function residentMb(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/status`, "utf8").match(/VmRSS:\s+(\d+)/)?.[1]) / 1_024;
+}
+
+/** Of a running process and its threads, to a hundredth of a second. */
+function cpuMs(pid: number): number {
+  const [user, system] = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ")
+    .slice(11, 13);
+  return (Number(user) + Number(system)) * 10;
 }
 
 async function startProgram(name: string, place: Place): Promise<Program> {
@@ -58,6 +71,7 @@ async function startProgram(name: string, place: Place): Promise<Program> {
   return {
     pid: child.pid ?? 0,
     memoryMb: () => residentMb(child.pid ?? 0),
+    cpuMs: () => cpuMs(child.pid ?? 0),
     submit: async (batch) => {
       child.send(batch);
       return (await answer()) as BatchTimes;
@@ -95,6 +109,7 @@ export async function startRig(fsync: Fsync, concurrency: number): Promise<Rig> 
     ledger,
     key,
     storedMb: async () => Number(/used_memory:(\d+)/.exec(await redis.info("memory"))?.[1]) / 1_048_576,
+    redisCpuMs: async () => cpuMs(Number(/process_id:(\d+)/.exec(await redis.info("server"))?.[1])),
     start: async (name) => {
       const program = await startProgram(name, place);
       programs.push(program);

@@ -90,6 +90,10 @@ describe("the status of a task that waits", () => {
     expect(show({ waiting })).toContain("\n\nNo host is registered.");
     const sent = { ...DETAILS, sent_to_host_id: "host_b" as WaitDetails["sent_to_host_id"] };
     expect(show({ phase: "sent_to_boot", waiting: { ...waiting, details: sent } })).toMatch(/\nsent_to +host_b\n/);
+    expect(show({ phase: "queued", waiting: { ...waiting, queue_paused: true } })).toMatch(
+      /\nqueue +paused by somebody/,
+    );
+    expect(show({ phase: "queued", waiting: { ...waiting, queue_paused: false } })).not.toContain("paused");
   });
 
   it("tells of earlier attempts and what is left of them", () => {

@@ -24,9 +24,10 @@ const PHASES: Record<TaskPhase, string> = {
 
 function waitingFacts(view: TaskView, now_ms: number): Fact[] {
   if (view.waiting === null) return [];
-  const { reason, message, since_ms, details } = view.waiting;
-  const waiting: Fact = ["waiting", `${message} (${reason}, for ${span(now_ms - since_ms)})`];
-  return details === null ? [waiting] : [waiting, ...detailFacts(details, now_ms)];
+  const { reason, message, since_ms, details, queue_paused } = view.waiting;
+  const facts: Fact[] = [["waiting", `${message} (${reason}, for ${span(now_ms - since_ms)})`]];
+  if (queue_paused) facts.push(["queue", "paused by somebody: nothing is fetched from it until it is resumed"]);
+  return details === null ? facts : [...facts, ...detailFacts(details, now_ms)];
 }
 
 function detailFacts(
