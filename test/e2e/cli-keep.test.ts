@@ -91,6 +91,8 @@ describe("holdfast purge", () => {
     );
     expect(await engineCensus(SOCKET, bench.fleetId())).toEqual({ containers: [], volumes: [], networks: [] });
     expect((await engineCensus(SOCKET, "other_fleet")).volumes).toEqual([other]);
+    const nobodys = await bench.holdfast("purge", "--yes", "--data", join(bench.data, "nowhere"));
+    expect([nobodys.code, nobodys.stderr]).toEqual([2, expect.stringContaining("other_fleet")]);
     const again = await bench.holdfast("purge", "--yes");
     expect([again.code, again.stdout.toString()]).toEqual([0, "nothing to remove is in this engine\n"]);
   });

@@ -4,7 +4,7 @@ import type { PurgeOptions } from "../purge/purge.js";
 
 const HELP = `
 It removes the containers and volumes that bear the fleet's label, and nothing else; with --images also every image
-named holdfast/... The fleet is the data folder's, else the only one that has something here. It is refused while a
+named holdfast/... The fleet is that of the data folder, of HOLDFAST_FLEET or of --fleet. It is refused while a
 worker serves this engine. The ledger is not touched: the next worker here is a new host of its fleet.`;
 
 export function addPurge(program: Command, context: CommandContext): void {

@@ -42,16 +42,14 @@ function fleetIdOf(text: string): FleetId {
   throw new CommandFault("usage", `${text} is no fleet id: ${parsed.error.issues[0]?.message}`);
 }
 
-/** As named, else the data folder's, else the only one that has something here. Null means every fleet. */
+/** As named, else the data folder's, and never a guess: what goes is gone. Null means every fleet. */
 function wantedFleet(options: PurgeOptions, context: CommandContext, here: readonly string[]): FleetId | null {
   if (options.allFleets === true) return null;
   const folder = dataFolderAt(options.data ?? context.config.HOLDFAST_DATA);
   const named = options.fleet ?? context.env["HOLDFAST_FLEET"] ?? readPrivateFile(folder.fleet_file);
   if (named !== null && named !== undefined && named !== "") return fleetIdOf(named);
-  const [only, ...others] = here;
-  if (others.length > 0) throw new CommandFault("usage", `name one by --fleet, or --all-fleets: ${here.join(", ")}`);
-  if (only === undefined) throw new CommandFault("usage", "no fleet has anything in this engine");
-  return fleetIdOf(only);
+  const found = here.length === 0 ? "none has anything here" : `here are ${here.join(", ")}`;
+  throw new CommandFault("usage", `name the fleet by --fleet or --data, or say --all-fleets; ${found}`);
 }
 
 async function livesHere(estate: Estate, fleets: readonly string[], hosts: readonly HostView[]) {
