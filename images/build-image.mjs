@@ -16,6 +16,7 @@ import { downloadPackages, listsStamp, refreshLists, resolvePackages } from "./d
 import { writeArchive } from "./image-archive.mjs";
 import { buildTree } from "./image-tree.mjs";
 import { readRecipe } from "./recipe.mjs";
+import { checkTree } from "./tree-check.mjs";
 
 /** The recipe's own code counts as part of every recipe. */
 const CODE = ["debian-packages.mjs", "image-tree.mjs", "image-archive.mjs"];
@@ -57,6 +58,7 @@ async function buildInto(recipe, packages, cache, key) {
     buildTree(recipe, debs, tree);
     const archive = join(scratch, "image.tar");
     const built = await writeArchive(recipe, tree, scratch, archive);
+    checkTree(recipe, tree);
     renameSync(archive, join(cache, `${key}.tar`));
     writeWhole(join(cache, `${key}.json`), JSON.stringify(built));
   } finally {

@@ -81,11 +81,17 @@ function dropEmpty(tree, path, keep) {
   if (!keep.has(path) && readdirSync(join(tree, path)).length === 0) rmSync(join(tree, path), { recursive: true });
 }
 
+/** The words that run a program of the tree with the tree as its root. */
+export function inTree(tree, ...words) {
+  const call = ["chroot", tree, ...words];
+  return process.getuid() === 0 ? call : ["unshare", "--map-root-user", ...call];
+}
+
 /** Hash-based files that are never checked against their sources bear no time: the bytes are the same everywhere. */
 function compileModules(tree, { with: program, folders }) {
   const options = ["-I", "-S", "-m", "compileall", "-q", "-j1", "--invalidation-mode", "unchecked-hash"];
-  const call = ["chroot", tree, join("/", program), ...options, ...folders.map((folder) => join("/", folder))];
-  const words = process.getuid() === 0 ? call : ["unshare", "--map-root-user", ...call];
+  const modules = folders.map((folder) => join("/", folder));
+  const words = inTree(tree, join("/", program), ...options, ...modules);
   execFileSync(words[0], words.slice(1), { env: { PATH: process.env.PATH, PYTHONHASHSEED: "0" } });
 }
 

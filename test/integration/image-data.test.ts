@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseImageList } from "@holdfast/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { worldSocket } from "../support/engine-fixture.js";
 import { startFleet, type TestFleet } from "../support/fleet.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -13,7 +14,7 @@ const IMAGE = "holdfast/data:3.11-1";
 let fleet: TestFleet;
 
 beforeAll(async () => {
-  execFileSync(process.execPath, ["images/build.mjs", "data"], { cwd: ROOT, stdio: "pipe" });
+  execFileSync(process.execPath, ["images/build.mjs", "--socket", worldSocket(), "data"], { cwd: ROOT, stdio: "pipe" });
   const file = join(scratchFolder("allow"), "allow.json");
   const list = parseImageList(readFileSync(join(ROOT, "images", "allow.json"), "utf8"));
   writeFileSync(file, JSON.stringify({ images: list.images.filter(({ image }) => image === IMAGE) }));

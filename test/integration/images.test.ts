@@ -28,9 +28,13 @@ function freshCache(name: string): void {
 
 /** One line of the builder a recipe: name, id, size, where it came from, what the engine did. */
 function build(cacheName: string, ...args: string[]): string[][] {
+  return buildAt(ROOT, cacheName, ...args);
+}
+
+function buildAt(cwd: string, cacheName: string, ...args: string[]): string[][] {
   const env = { ...process.env, [CACHE]: join(cache, cacheName) };
   const text = execFileSync(process.execPath, ["images/build.mjs", ...args], {
-    cwd: ROOT,
+    cwd,
     env,
     encoding: "utf8",
     stdio: "pipe",
@@ -94,6 +98,22 @@ describe("image recipes", () => {
     expect(judged("--locked")()).toHaveLength(1);
     writeFileSync(join(locks, "shell.json"), JSON.stringify({ packages: { "busybox-static": "1", gone: "2" } }));
     expect(judged("--locked")).toThrow(/busybox-static 1 -> \S+, gone 2 -> -\n/);
+  });
+
+  it("give no image where it lacks what the allow list requires of it", () => {
+    freshCache("lacking");
+    const copy = join(cache, "copy");
+    cpSync(join(ROOT, "images"), join(copy, "images"), { recursive: true });
+    const requires = { programs: ["sh", "no-such-program"], imports: [] };
+    writeFileSync(
+      join(copy, "images", "allow.json"),
+      JSON.stringify({ images: [{ image: "holdfast/shell:1", requires }] }),
+    );
+
+    expect(() => buildAt(copy, "lacking", "--no-load", "shell")).toThrow(
+      /holdfast\/shell:1 lacks program no-such-program\n/,
+    );
+    expect(readdirSync(join(cache, "lacking", "images")).filter((file) => file.endsWith(".tar"))).toEqual([]);
   });
 
   it("leave no half-built folder behind", () => {
