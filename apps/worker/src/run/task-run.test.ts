@@ -147,8 +147,8 @@ describe("one attempt", () => {
   });
 
   test("one that stays away hands back once the last permission has run out, and holds its capacity until proof (C2, E4)", async () => {
-    const { asked, ended, gone, run, running } = setup({ permission_ms: 300 });
     const began = performance.now();
+    const { asked, ended, gone, run, running } = setup({ permission_ms: 300 });
     await running.promise;
     ended.resolve({ kind: "engine_lost", detail: "away" });
 
