@@ -15,6 +15,9 @@ interface BeatOptions {
 
 const USUAL: BeatOptions = { healthy: true, holds: true, copy: false, looks: true };
 
+/** A boot that says of nothing that it holds it, and has not looked, says in the same breath that its checks fail. */
+const isFit = ({ holds, looks }: BeatOptions): boolean => holds || looks;
+
 export function beat(at: number, options: BeatOptions): Move {
   return move(`beat of boot ${at} ${JSON.stringify(options)}`, async (model, f) => {
     const boot = pickBoot(model, at);
@@ -49,7 +52,13 @@ async function doBeat(model: Model, f: LedgerFixture, boot: ModelBoot, options: 
   const heard = model.world.heard.get(boot.worker.boot_id);
   const strange_sandboxes = options.looks ? strangeTo(model, boot) : undefined;
   const reply = await f.ledger.boots.beat({
-    ...{ ...boot.worker, counter, held, engine_healthy: options.healthy },
+    ...{
+      ...boot.worker,
+      counter,
+      held,
+      engine_healthy: options.healthy,
+      failed_checks: isFit(options) ? [] : ["memory"],
+    },
     fence_seen: heard === undefined ? null : (`${heard}` as Fence),
     ...(strange_sandboxes === undefined ? {} : { strange_sandboxes }),
   });
@@ -74,6 +83,7 @@ async function doBeat(model: Model, f: LedgerFixture, boot: ModelBoot, options: 
   if (!fresh) return;
   boot.lease_ends_ms = model.now_ms + LEASE_MS;
   boot.host.healthy = options.healthy;
+  boot.fit = isFit(options);
   boot.counter = counter;
   if (strange_sandboxes) noteLook(model, boot, strange_sandboxes);
 }
@@ -207,7 +217,7 @@ export async function doReroute(model: Model, f: LedgerFixture, boot: ModelBoot,
   const takes =
     boot.state === "DEAD"
       ? !model.deadForGood(boot)
-      : boot.state === "LIVE" && boot.host.healthy && !boot.host.draining;
+      : boot.state === "LIVE" && boot.fit && boot.host.healthy && !boot.host.draining;
   const sent = await f.ledger.boots.reroute(boot.worker.boot_id, limit);
   seen(`reroute ${Math.min(1, sent.length)}`);
   expect(sent).toHaveLength(takes ? 0 : Math.min(limit, routed.length));

@@ -33,7 +33,7 @@ export async function begin(f: LedgerFixture): Promise<Model> {
 function bootOf(model: Model, worker: Model["boots"][number]["worker"], host: ModelHost): Model["boots"][number] {
   return {
     ...{ worker, host, state: "LIVE", lease_ends_ms: model.now_ms + LEASE_MS, counter: -1, missed: new Map() },
-    ...{ dead_ms: 0, silent: false, slice: { memory_mb: 0, pids: 0 }, look: null },
+    ...{ dead_ms: 0, silent: false, fit: true, slice: { memory_mb: 0, pids: 0 }, look: null },
   };
 }
 
@@ -41,6 +41,7 @@ export async function registerAt(model: Model, f: LedgerFixture, host: ModelHost
   const worker = await f.register({ host_id: host.host_id, limits: null });
   host.healthy = true;
   model.boots.push(bootOf(model, worker, host));
+  await followMoves(model, f);
 }
 
 function command(name: string, act: (model: Model, f: LedgerFixture) => Promise<void>): Move {

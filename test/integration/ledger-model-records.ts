@@ -27,6 +27,8 @@ export interface ModelBoot {
   dead_ms: number;
   /** Not heard since a crash: past its own lease, so that it takes nothing before its next beat. */
   silent: boolean;
+  /** Whether it said last that the checks of its host hold. */
+  fit: boolean;
   slice: Slice;
   /** What it said last of strangers: null where it has not looked in this life. */
   look: { readonly run: number; readonly unknown: readonly SandboxId[]; readonly strangers: number } | null;

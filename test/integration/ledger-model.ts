@@ -45,6 +45,10 @@ export class Model extends Room {
     return boot.state !== "DEAD" && this.now_ms < ends && ends - LEASE_MS <= this.now_ms;
   }
 
+  takesTasks(boot: ModelBoot): boolean {
+    return boot.state === "LIVE" && boot.fit && this.leaseStands(boot);
+  }
+
   holds(held: ModelGrant): boolean {
     return held.task.status === "RUNNING" && held.task.current === held && this.leaseStands(held.boot);
   }
@@ -69,7 +73,7 @@ export class Model extends Room {
   }
 
   private roomAt(task: ModelTask, host: ModelHost): { boot: ModelBoot; slots: number } | null {
-    const takers = this.bootsOf(host).filter((boot) => boot.state === "LIVE" && this.leaseStands(boot));
+    const takers = this.bootsOf(host).filter((boot) => this.takesTasks(boot));
     const heldBy = (boot: ModelBoot) => this.grants.filter((held) => held.open && held.boot === boot).length;
     const [boot] = takers.toSorted(
       (left, right) => heldBy(left) - heldBy(right) || (left.worker.boot_id < right.worker.boot_id ? -1 : 1),
@@ -136,8 +140,7 @@ export class Model extends Room {
     const others = this.hosts
       .filter((host) => host !== first)
       .toSorted((left, right) => (left.host_id < right.host_id ? -1 : 1));
-    const takes = (host: ModelHost) =>
-      !host.draining && this.bootsOf(host).some((boot) => boot.state === "LIVE" && this.leaseStands(boot));
+    const takes = (host: ModelHost) => !host.draining && this.bootsOf(host).some((boot) => this.takesTasks(boot));
     const found = [first, ...others].find((host) => {
       const full = this.couldServe(host, task) && this.isFull(host, task);
       return full && this.fitsWithoutPool(task, host) && host.healthy && takes(host);

@@ -58,8 +58,7 @@ export function expectNoneForgotten(
   const members = new Set(waiters.map((task) => task.member));
   for (const { workspace_id, task_id } of named) expect(members.has(`${workspace_id}.${task_id}`)).toBe(true);
   const takers = model.boots.filter(
-    (boot) =>
-      boot.state === "LIVE" && !boot.host.draining && model.leaseStands(boot) && !model.showsStrangers(boot.host),
+    (boot) => model.takesTasks(boot) && !boot.host.draining && !model.showsStrangers(boot.host),
   );
   const able = waiters.filter(concerned).some((task) => takers.some((boot) => model.denied(task, boot.host) === null));
   if (able) expect(named).not.toEqual([]);

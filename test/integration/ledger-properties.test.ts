@@ -236,7 +236,16 @@ describe("the scripts under random moves", () => {
     expect(wanted.filter((answer) => usual && !answers.has(answer))).toEqual([]);
     const states = [
       ...["queued", "parked", "sent_to_boot", "creating", "running", "recovering", "cleanup_pending", "ended"],
-      ...["room", "full", "kept_for_older", "draining", "no_worker", "engine_unavailable", "grants_closed"],
+      ...[
+        "room",
+        "full",
+        "kept_for_older",
+        "draining",
+        "no_worker",
+        "host_unfit",
+        "engine_unavailable",
+        "grants_closed",
+      ],
       ...["too_small", "place 1", "place 2"],
     ];
     expect(states.filter((state) => usual && !told.has(state))).toEqual([]);

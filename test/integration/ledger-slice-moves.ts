@@ -7,7 +7,7 @@ import { expectNoneForgotten, followMoves, type Move, move, pickBoot, seen } fro
 /** Whether a slice that is larger than before is taken. */
 function mayGrow(model: Model, boot: ModelBoot, memory_mb: number): boolean {
   const { host } = boot;
-  if (boot.state !== "LIVE" || !model.leaseStands(boot) || host.draining || model.isPoolWantedBack(host)) return false;
+  if (!model.takesTasks(boot) || host.draining || model.isPoolWantedBack(host)) return false;
   const more = memory_mb - boot.slice.memory_mb;
   const fits = more <= Math.max(0, model.left("host", host.host_id).memory_mb);
   const waits = [...model.tasks.values()].some((task) => task.wait_scope === "host" && model.couldServe(host, task));

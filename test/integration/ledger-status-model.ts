@@ -23,6 +23,7 @@ function hostReasonOf(model: Model, task: ModelTask, host: ModelHost): HostReaso
   const standing = model.bootsOf(host).filter((boot) => model.leaseStands(boot));
   if (standing.length === 0) return "no_worker";
   if (standing.every((boot) => boot.state === "DRAINING")) return "draining";
+  if (!standing.some((boot) => model.takesTasks(boot))) return "host_unfit";
   if (!host.healthy) return "engine_unavailable";
   const closed = model.opens_at_ms !== null && model.now_ms < model.opens_at_ms;
   if (closed || model.showsStrangers(host)) return "grants_closed";
