@@ -6,11 +6,11 @@ const ssr = { resolve: { conditions: ["holdfast-source", "node", "import", "modu
 
 /**
  * Files of these projects share one engine and one Redis, each with a fleet of its own. They mostly wait for leases and
- * for the engine, so two run at once.
+ * for the engine, so that three run at once on two cores.
  */
 const outside = {
   globalSetup: ["test/support/world.ts"],
-  maxWorkers: 2,
+  maxWorkers: 3,
   testTimeout: 60_000,
   hookTimeout: 120_000,
   retry: 0,
