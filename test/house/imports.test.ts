@@ -97,6 +97,20 @@ describe("import law", () => {
     expect(found).toEqual([]);
   });
 
+  it("lets the command line load engine, worker and gateway only once a command asks for them", () => {
+    const loaded = new Set(["apps/cli/src/main.ts"]);
+    const found: string[] = [];
+    for (const path of loaded) {
+      for (const { from, line, eager } of syntaxOf(path).imports) {
+        if (!eager) continue;
+        if (/^@holdfast\/(engine|worker|gateway)$/.test(from)) found.push(`${path}:${line} loads ${from}`);
+        if (from.startsWith(".")) loaded.add(resolveImport(path, from));
+      }
+    }
+    expect(loaded.size).toBeGreaterThan(30);
+    expect(found).toEqual([]);
+  });
+
   it("has no circle of files", () => {
     expect(circles(productionFiles())).toEqual([]);
   });

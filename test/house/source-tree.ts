@@ -58,6 +58,8 @@ export function roomOf(path: string): string | null {
 export interface Import {
   readonly from: string;
   readonly line: number;
+  /** Loaded with the file: neither a type alone nor asked for later. */
+  readonly eager: boolean;
 }
 
 export interface Parsed {
@@ -76,16 +78,23 @@ function parse(path: string): Parsed {
   const lineAt = (offset: number) => text.slice(0, offset).split("\n").length;
   const { staticImports, staticExports, dynamicImports } = result.module;
   const named = [
-    ...staticImports.map((item) => ({ from: item.moduleRequest.value, start: item.start })),
+    ...staticImports.map(({ moduleRequest, start, entries }) => ({
+      from: moduleRequest.value,
+      start,
+      eager: entries.length === 0 || entries.some(({ isType }) => !isType),
+    })),
     ...staticExports.flatMap(({ entries, start }) =>
-      entries.flatMap((entry) => (entry.moduleRequest ? [{ from: entry.moduleRequest.value, start }] : [])),
+      entries.flatMap(({ moduleRequest, isType }) =>
+        moduleRequest ? [{ from: moduleRequest.value, start, eager: !isType }] : [],
+      ),
     ),
     ...dynamicImports.map(({ moduleRequest, start }) => ({
       from: text.slice(moduleRequest.start, moduleRequest.end).replace(/^["'`]|["'`]$/g, ""),
       start,
+      eager: false,
     })),
   ];
-  const imports = named.map(({ from, start }) => ({ from, line: lineAt(start) }));
+  const imports = named.map(({ from, start, eager }) => ({ from, line: lineAt(start), eager }));
   return { program: result.program, comments: result.comments, imports, lineAt };
 }
 
