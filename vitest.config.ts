@@ -6,7 +6,7 @@ const ssr = { resolve: { conditions: ["holdfast-source", "node", "import", "modu
 
 /**
  * Files of these projects share one engine and one Redis, each with a fleet of its own. They mostly wait for leases and
- * for the engine, so that three run at once on two cores.
+ * for the engine, so that three run at once on two cores; those of e2e start programs all the time, and two do.
  */
 const outside = {
   globalSetup: ["test/support/world.ts"],
@@ -30,7 +30,7 @@ export default defineConfig({
       },
       { resolve, ssr, test: { name: "integration", include: ["test/integration/**/*.test.ts"], ...outside } },
       { resolve, ssr, test: { name: "faults", include: ["test/faults/**/*.test.ts"], ...outside } },
-      { resolve, ssr, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...outside } },
+      { resolve, ssr, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...outside, maxWorkers: 2 } },
     ],
   },
 });

@@ -46,6 +46,18 @@ async function kill(up: Running): Promise<void> {
   await waitFor(() => gone(up.pid), { bound_ms: 5_000, what: "up is gone" });
 }
 
+/** Leaves it at once when its command is heard: no other program has to start while the task runs. */
+async function startTask(bench: Bench, script: string): Promise<void> {
+  const run = bench.start(["run", "--", "sh", "-c", `echo up; ${script}`]);
+  await waitFor(() => run.stdout().includes("up"), { bound_ms: 30_000, what: "the task runs" });
+  run.child.kill("SIGKILL");
+}
+
+async function newestTask(bench: Bench): Promise<string> {
+  const { stdout } = await bench.holdfast("ls", "--json", "--limit", "1");
+  return (JSON.parse(stdout.toString()) as { task_id: string }).task_id;
+}
+
 describe("holdfast up", () => {
   it("prints one line with the word ready, and serves board, health and metrics", async () => {
     const bench = setup();
@@ -112,28 +124,26 @@ describe("holdfast up", () => {
     await bench.up();
     const [redis = 0] = redisPids(bench);
     const url = redisUrl(bench);
-    const task = (await bench.holdfast("submit", "--", "sh", "-c", "sleep 3; echo on")).stdout.toString().trim();
-    const status = async () => (await bench.holdfast("status", task)).stdout.toString();
-    await waitFor(async () => (await status()).includes("RUNNING"), { bound_ms: 30_000, what: "the task runs" });
+    await startTask(bench, "sleep 5; echo on");
 
     process.kill(redis, "SIGKILL");
     await waitFor(() => redisPids(bench).some((pid) => pid !== redis), {
       bound_ms: 10_000,
       what: "another Redis runs",
     });
+    const task = await newestTask(bench);
+    const status = async () => (await bench.holdfast("status", task)).stdout.toString();
     await waitFor(async () => /SUCCEEDED/.test(await status()), { bound_ms: 45_000, what: "the task has ended" });
 
     expect(redisUrl(bench)).toBe(url);
-    expect((await bench.holdfast("watch", task)).stdout.toString()).toBe("on\n");
+    expect((await bench.holdfast("watch", task)).stdout.toString()).toBe("up\non\n");
     expect((await bench.holdfast("outcome", task)).stdout.toString()).toMatch(/attempt +1\n/);
   });
 
   it("drains on SIGTERM: the running task ends with its outcome, and the exit code is 0", async () => {
     const bench = setup();
     const up = await bench.up();
-    const task = (await bench.holdfast("submit", "--", "sh", "-c", "sleep 2; echo done")).stdout.toString().trim();
-    const status = async () => (await bench.holdfast("status", task)).stdout.toString();
-    await waitFor(async () => (await status()).includes("RUNNING"), { bound_ms: 30_000, what: "the task runs" });
+    await startTask(bench, "sleep 5; echo done");
 
     up.child.kill("SIGTERM");
     expect((await up.ended).code).toBe(0);
@@ -141,7 +151,7 @@ describe("holdfast up", () => {
     expect(await bench.containers()).toBe(0);
     await bench.up();
 
-    expect((await bench.holdfast("outcome", task)).stdout.toString()).toMatch(/status +SUCCEEDED/);
+    expect((await bench.holdfast("outcome", await newestTask(bench))).stdout.toString()).toMatch(/status +SUCCEEDED/);
   });
 
   it("says what is missing: an engine, a port, a sound setting", async () => {
