@@ -5,7 +5,7 @@ import { waitFor } from "../support/wait-for.js";
 import { openRecoveryBench, type RecoveryBench, type WorkerProcess } from "./recovery-bench.js";
 
 const RESOURCES = { cpu: 0.25, memory_mb: 64 };
-const ROUNDS = process.env["HOLDFAST_LONG"] === "1" ? 10 : 2;
+const ROUNDS = process.env["HOLDFAST_LONG"] === "1" ? 10 : 1;
 const TASKS = 8;
 
 let bench: RecoveryBench;
