@@ -24,7 +24,8 @@ import { createContainer, startContainer } from "../../packages/engine/src/conta
 import { containerName, LABELS, labelsOf } from "../../packages/engine/src/container-name.js";
 import { endSandboxContainers } from "../../packages/engine/src/container-removal.js";
 import { connectionOver } from "../../packages/engine/src/engine-connection.js";
-import { createSweeper, EngineAway } from "../../packages/engine/src/sweep.js";
+import { EngineAway } from "../../packages/engine/src/engine-failure.js";
+import { createSweeper } from "../../packages/engine/src/sweep.js";
 import type { Chance } from "./chance.js";
 import { createFakeEngine, type FakeContainer, type FakeEffect, type Trouble } from "./fake-engine.js";
 import { sweepHost } from "./sweep-host.js";

@@ -2,7 +2,8 @@
 import { drawBootId, drawFleetId } from "@holdfast/contract";
 import type { SweepFacts } from "../../packages/engine/src/engine.js";
 import { connectionOver } from "../../packages/engine/src/engine-connection.js";
-import { createSweeper, EngineAway } from "../../packages/engine/src/sweep.js";
+import { EngineAway } from "../../packages/engine/src/engine-failure.js";
+import { createSweeper } from "../../packages/engine/src/sweep.js";
 import type { Chance } from "./chance.js";
 import { createFakeEngine, type Trouble } from "./fake-engine.js";
 import { sweepHost } from "./sweep-host.js";

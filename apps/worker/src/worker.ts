@@ -18,7 +18,7 @@ import { type Ledger, openLedger } from "@holdfast/ledger";
 import { openTaskQueue } from "@holdfast/queue";
 import { type Boot, type BootDeps, startBoot } from "./boot/boot.js";
 import { createFitness, type FitnessTimes } from "./boot/fitness.js";
-import { checkServer, isRefusal, StartRefused } from "./boot/start-checks.js";
+import { checkServer, isRefusal, joinFleet, StartRefused } from "./boot/start-checks.js";
 import { engineSocketOf, retentionOf, WORKER_SECRETS, type WorkerConfig } from "./config.js";
 import { readGauges } from "./read-gauges.js";
 import { createWorkerMetrics } from "./worker-metrics.js";
@@ -56,12 +56,10 @@ const BOOT_RETRY_MS = 1_000;
 const BOOT_RETRY_MS_MAX = 10_000;
 
 /** An empty ledger is born, and not one that lost its records, where this host bears no fleet yet. */
-async function joinFleet(ledger: Ledger, config: WorkerConfig): Promise<FleetId> {
+async function joinAsHost(ledger: Ledger, config: WorkerConfig): Promise<FleetId> {
   const wanted = config.HOLDFAST_FLEET ?? null;
   const born = wanted === null || (await isNewHost(engineSocketOf(config), wanted));
-  const { fleet_id } = await ledger.fleet(wanted, born);
-  if (wanted === null || wanted === fleet_id) return fleet_id;
-  throw new StartRefused(`HOLDFAST_FLEET is ${wanted}; this ledger is of the fleet ${fleet_id}`);
+  return joinFleet(ledger, wanted, born);
 }
 
 function fitnessTimes(config: WorkerConfig): FitnessTimes {
@@ -144,7 +142,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions =
     for (const { message } of await checkServer(ledger, config)) logger.warn("server_accepted_by_setting", { message });
     if ((await ledger.tailKept()) === "may_be_lost")
       logger.warn("redis_may_lose_its_tail", { message: TAIL_MAY_BE_LOST });
-    const fleet_id = await joinFleet(ledger, config);
+    const fleet_id = await joinAsHost(ledger, config);
     await ledger.retention.set(retentionOf(config));
     const metrics = createWorkerMetrics(registry);
     const program_version = programVersion();

@@ -2,9 +2,9 @@
 import { type FleetId, type HostId, TIMES } from "@holdfast/contract";
 import type { Engine, EngineNotice } from "./engine.js";
 import { createEngineConnection } from "./engine-connection.js";
-import { readHost } from "./host-identity.js";
+import { hostOf } from "./host-identity.js";
 import { removalLane } from "./lane.js";
-import { createSweeper, EngineAway } from "./sweep.js";
+import { createSweeper } from "./sweep.js";
 
 export interface EngineCareOptions {
   /** Path of the engine's socket; it need not be there yet. */
@@ -33,11 +33,6 @@ export function openEngineCare({ socket_path, fleet_id, onNotice }: EngineCareOp
     ping: () => connection.ping(TIMES.engine_ping_deadline_ms),
     sweep: (facts) => sweeper.sweep(facts),
     list: () => sweeper.list(),
-    identify: async () => {
-      const kept = await readHost(connection, fleet_id);
-      if (kept.kind === "ok") return kept.value;
-      if (kept.failure.kind === "not_found") return null;
-      throw new EngineAway(kept.failure);
-    },
+    identify: () => hostOf(connection, fleet_id),
   };
 }

@@ -80,3 +80,19 @@ export function failureOfConnection(error: unknown): EngineFailure {
   const detail = (error instanceof Error ? error.message : String(error)).slice(0, DETAIL_MAX);
   return UNREACHABLE.has(code) ? { kind: "unreachable", detail, errno: code } : { kind: "dropped", detail };
 }
+
+/** The engine could not be asked; the cause tells why. */
+export class EngineAway extends Error {
+  readonly failure: EngineFailure;
+  constructor(failure: EngineFailure) {
+    super(`the engine could not be asked: ${failure.kind}`);
+    this.name = "EngineAway";
+    this.failure = failure;
+  }
+}
+
+/** Throws EngineAway where there is none. */
+export function valueIn<T>(reply: EngineReply<T>): T {
+  if (reply.kind === "failed") throw new EngineAway(reply.failure);
+  return reply.value;
+}

@@ -5,10 +5,9 @@ import { agentVolumePrefix, LABELS } from "./container-name.js";
 import { endContainer } from "./container-removal.js";
 import { createEngineConnection, type EngineConnection } from "./engine-connection.js";
 import { readEngineClock } from "./engine-facts.js";
-import type { EngineReply } from "./engine-failure.js";
-import { readHost } from "./host-identity.js";
+import { type EngineReply, valueIn } from "./engine-failure.js";
+import { hostOf } from "./host-identity.js";
 import { reader } from "./json-reader.js";
-import { EngineAway } from "./sweep.js";
 import { isAlive } from "./sweep-decision.js";
 
 /** Every image that `images/` builds is named so. */
@@ -38,11 +37,6 @@ export interface Estate {
   images(): Promise<Holding[]>;
   /** True where it is gone. What a container uses stays, and so does a container whose end was not proven. */
   remove(holding: Holding): Promise<boolean>;
-}
-
-function valueIn<T>(reply: EngineReply<T>): T {
-  if (reply.kind === "failed") throw new EngineAway(reply.failure);
-  return reply.value;
 }
 
 function read(connection: EngineConnection, path: string, filters: object): Promise<EngineReply<unknown>> {
@@ -102,10 +96,7 @@ async function remove(connection: EngineConnection, { kind, name, state }: Holdi
 export function openEstate(socketPath: string): Estate {
   const connection = createEngineConnection(socketPath);
   return {
-    hostOf: async (fleet_id) => {
-      const kept = await readHost(connection, fleet_id);
-      return kept.kind === "failed" && kept.failure.kind === "not_found" ? null : valueIn(kept);
-    },
+    hostOf: (fleet_id) => hostOf(connection, fleet_id),
     find: async (fleet_id) => {
       const label = fleet_id === null ? LABELS.fleet : `${LABELS.fleet}=${fleet_id}`;
       return [...(await containersOf(connection, label)), ...(await volumesOf(connection, label))];

@@ -2,7 +2,7 @@
 import { drawHostId, type FleetId, type HostId, hostIdSchema, TIMES } from "@holdfast/contract";
 import { hostVolumeName, LABELS } from "./container-name.js";
 import { createEngineConnection, type EngineConnection } from "./engine-connection.js";
-import { type EngineReply, failed, ok } from "./engine-failure.js";
+import { type EngineReply, failed, ok, valueIn } from "./engine-failure.js";
 import { reader } from "./json-reader.js";
 
 function readVolume(connection: EngineConnection, name: string): Promise<EngineReply<unknown>> {
@@ -35,7 +35,7 @@ export async function identifyHost(connection: EngineConnection, fleetId: FleetI
 }
 
 /** The host's id as it is kept; fails as `not_found` where the engine never was a host of this fleet. */
-export async function readHost(connection: EngineConnection, fleetId: FleetId): Promise<EngineReply<HostId>> {
+async function readHost(connection: EngineConnection, fleetId: FleetId): Promise<EngineReply<HostId>> {
   const name = hostVolumeName(fleetId);
   const kept = await readVolume(connection, name);
   if (kept.kind === "failed") return kept;
@@ -43,4 +43,10 @@ export async function readHost(connection: EngineConnection, fleetId: FleetId): 
   const host = hostIdSchema.safeParse(labels[LABELS.host]);
   if (labels[LABELS.fleet] === fleetId && host.success) return ok(host.data);
   return failed({ kind: "unexpected", detail: `volume ${name} is not the host volume of this fleet` });
+}
+
+/** Which host of the fleet the engine is; null where it never was one. Throws EngineAway where it cannot be asked. */
+export async function hostOf(connection: EngineConnection, fleetId: FleetId): Promise<HostId | null> {
+  const kept = await readHost(connection, fleetId);
+  return kept.kind === "failed" && kept.failure.kind === "not_found" ? null : valueIn(kept);
 }

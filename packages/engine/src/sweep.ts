@@ -6,27 +6,12 @@ import { LABELS } from "./container-name.js";
 import { endContainer, removeAtRest } from "./container-removal.js";
 import type { FoundSandbox, SweepCounts, SweepFacts } from "./engine.js";
 import { readEngineClock } from "./engine-facts.js";
-import type { EngineFailure, EngineReply } from "./engine-failure.js";
+import { valueIn } from "./engine-failure.js";
 import type { EngineHost } from "./engine-host.js";
 import { decideSweep, type SweepReason, strangerIn } from "./sweep-decision.js";
 
 /** A removal that takes longer goes on by itself, so that one stuck container does not hold up the other ones. */
 const PASS_MS_MAX = 10_000;
-
-/** The engine could not be asked; the cause tells why. */
-export class EngineAway extends Error {
-  readonly failure: EngineFailure;
-  constructor(failure: EngineFailure) {
-    super(`the engine could not be asked: ${failure.kind}`);
-    this.name = "EngineAway";
-    this.failure = failure;
-  }
-}
-
-function valueIn<T>(reply: EngineReply<T>): T {
-  if (reply.kind === "failed") throw new EngineAway(reply.failure);
-  return reply.value;
-}
 
 export interface Sweeper {
   sweep(facts: SweepFacts): Promise<SweepCounts>;

@@ -2,7 +2,7 @@ import type { RetainReport } from "@holdfast/worker";
 import type { Command } from "commander";
 import { addDataOption, type CommandContext, FAIL_FAST_MS, type FleetOptions } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
-import { type FleetAddress, findFleet } from "../fleet-address.js";
+import { findFleet } from "../fleet-address.js";
 import type { ImageFate } from "../images/unlisted.js";
 import { facts, span } from "../output/table.js";
 
@@ -29,9 +29,9 @@ function linesOf(report: RetainReport, images: readonly ImageFate[], dry_run: bo
   ]);
 }
 
-async function unlistedRemoved(fleet: FleetAddress, context: CommandContext, dry_run: boolean): Promise<ImageFate[]> {
+async function unlistedRemoved(options: FleetOptions, context: CommandContext, dry_run: boolean): Promise<ImageFate[]> {
   const { removeUnlisted } = await import("../images/unlisted.js");
-  return removeUnlisted(fleet, context, dry_run);
+  return removeUnlisted(options, context, dry_run);
 }
 
 async function retention(options: RetentionOptions, context: CommandContext): Promise<number> {
@@ -39,7 +39,7 @@ async function retention(options: RetentionOptions, context: CommandContext): Pr
   const dry_run = options.dryRun === true;
   const fleet = findFleet(context.config, options.data);
   const report = await retainOnce({ ...fleet, fail_fast_ms: FAIL_FAST_MS, dry_run });
-  const images = options.images === true ? await unlistedRemoved(fleet, context, dry_run) : [];
+  const images = options.images === true ? await unlistedRemoved(options, context, dry_run) : [];
   const json = JSON.stringify({ dry_run, ...report, images });
   const lines = options.json === true ? [json] : linesOf(report, images, dry_run);
   for (const line of lines) context.console.line(line);

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { type Check, failing, passed, skipped, warning } from "@holdfast/engine";
 import { openLedger, type ServerProblem, type TailKept } from "@holdfast/ledger";
-import type { WorkerConfig } from "@holdfast/worker";
+import { isAllowed, type WorkerConfig } from "@holdfast/worker";
 import type { CommandContext, FleetOptions } from "../command-context.js";
 import { dataFolderAt, readPrivateFile, refuseForeignFolder } from "../data-folder/data-folder.js";
 import { findOnPath, REDIS_PROGRAM } from "../data-folder/redis-process.js";
@@ -22,11 +22,6 @@ function addressOf(context: CommandContext, options: FleetOptions): { url: strin
   return url === null ? null : { url, from: `the up on ${folder.path}` };
 }
 
-function allowed(config: WorkerConfig, { problem }: ServerProblem): boolean {
-  if (problem === "aof") return config.HOLDFAST_ALLOW_NO_AOF;
-  return problem === "policy" && config.HOLDFAST_ALLOW_EVICTION;
-}
-
 /** Each problem under a name of its own; those that a setting accepts are warnings. */
 export function judgeServer(problems: readonly ServerProblem[], tail: TailKept, config: WorkerConfig): Check[] {
   const checks = NAMES.map((name): Check => {
@@ -34,7 +29,7 @@ export function judgeServer(problems: readonly ServerProblem[], tail: TailKept, 
     if (found === undefined) return passed(name, "as it must be");
     const remedy =
       found.setting === null ? `use Redis ${VERSION_MIN}.0 or newer` : "change it in the server's settings";
-    return (allowed(config, found) ? warning : failing)(name, found.message, remedy);
+    return (isAllowed(config, found) ? warning : failing)(name, found.message, remedy);
   });
   if (tail === "kept") return [...checks, passed("redis_tail", "appendfsync is always")];
   if (tail === "unknown") return [...checks, skipped("redis_tail", "this user may not ask for appendfsync")];

@@ -1,5 +1,5 @@
 /** What a worker refuses to start on, each with what it saw and what would be accepted. */
-import { AMOUNT_KEYS, type Amount, HoldfastError, PIDS_OVERHEAD } from "@holdfast/contract";
+import { AMOUNT_KEYS, type Amount, type FleetId, HoldfastError, PIDS_OVERHEAD } from "@holdfast/contract";
 import type { Engine, EngineFacts } from "@holdfast/engine";
 import type { Ledger, RegisterReply, ServerProblem } from "@holdfast/ledger";
 import type { WorkerConfig } from "../config.js";
@@ -45,7 +45,8 @@ export function wantedLimits(config: WorkerConfig, defaults: Amount): Amount | n
 
 const show = (amount: Amount): string => AMOUNT_KEYS.map((key) => `${key}=${amount[key]}`).join(" ");
 
-function isAllowed(config: WorkerConfig, { problem }: ServerProblem): boolean {
+/** Whether a setting accepts it. */
+export function isAllowed(config: WorkerConfig, { problem }: ServerProblem): boolean {
   if (problem === "aof") return config.HOLDFAST_ALLOW_NO_AOF;
   if (problem === "policy") return config.HOLDFAST_ALLOW_EVICTION;
   return false;
@@ -64,6 +65,17 @@ export async function checkServer(
     return `${message} (${setting}=true accepts it)`;
   });
   throw new StartRefused(told.join("; "));
+}
+
+/** The fleet of this ledger; refused where another is wanted. `born` as Ledger.fleet takes it. */
+export async function joinFleet(
+  ledger: Pick<Ledger, "fleet">,
+  wanted: FleetId | null,
+  born: boolean,
+): Promise<FleetId> {
+  const { fleet_id } = await ledger.fleet(wanted, born);
+  if (wanted === null || wanted === fleet_id) return fleet_id;
+  throw new StartRefused(`HOLDFAST_FLEET is ${wanted}; this ledger is of the fleet ${fleet_id}`);
 }
 
 export function checkImages(engine: Pick<Engine, "images" | "refused_images">): void {

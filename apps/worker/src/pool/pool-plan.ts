@@ -26,7 +26,7 @@ export interface PlannedPool extends PoolPlan {
 }
 
 export function planPool(config: Wishes, { images }: Pick<Engine, "images">): PlannedPool {
-  const wishes = [...parsePinnedKeys(config.HOLDFAST_POOL_KEYS).keys].map((key) => ({ ...key, runtime: RUNTIME }));
+  const wishes = parsePinnedKeys(config.HOLDFAST_POOL_KEYS).keys.map((key) => ({ ...key, runtime: RUNTIME }));
   const normal = { image: config.HOLDFAST_IMAGE, resources: resourcesSchema.parse({}), runtime: RUNTIME };
   const open = keyOf(images, normal);
   const pinned = wishes.map((wish) => ({ wish, key: keyOf(images, wish) }));

@@ -1,7 +1,14 @@
 /** A sandbox on its way: it may be wanted no more before it exists, and is cleaned up whatever became of it (E1). */
-import { deadline, pause, unlessAborted } from "@holdfast/chassis";
-import { TIMES, taskError } from "@holdfast/contract";
-import type { ContainerReceipt, CreateReply, CreationFailure, SandboxSpec } from "@holdfast/engine";
+import { pause, unlessAborted } from "@holdfast/chassis";
+import { TIMES } from "@holdfast/contract";
+import {
+  boundedReceipt,
+  type ContainerReceipt,
+  type CreateReply,
+  creationThrew,
+  DESTROY_RETRY_MS,
+  type SandboxSpec,
+} from "@holdfast/engine";
 import type { Attempt, AttemptDeps } from "./attempt.js";
 import { createPermission, type Permission } from "./permission.js";
 
@@ -18,9 +25,6 @@ export interface Creation {
 
 /** Creation tries and their back-off, before the assignment is timed by the agent itself. */
 export const SET_UP_SECONDS = 4 * (TIMES.creation_try_ms / 1_000);
-const DESTROY_RETRY_MS = 2_000;
-/** A destroy that never answers must not hold the settle of a run for ever. */
-const DESTROY_DEADLINE_MS = TIMES.engine_kill_ms + TIMES.engine_remove_ms;
 
 /** Life from assignment on, in seconds: the command's limit with room for its end. */
 export function assignedSeconds(timeout_seconds: number): number {
@@ -40,13 +44,6 @@ function specOf(attempt: Attempt, permission: Permission): SandboxSpec {
   };
 }
 
-const UNPROVEN: ContainerReceipt = { proven: false, kill_ms: null, remove_ms: null };
-
-/** Nothing is known of what the engine did: the capacity stays held until a sweep or a successor proves it gone. */
-function unexpectedFailure(): CreationFailure {
-  return { error: taskError("INTERNAL"), hand_back: true, tries: 1, cleanup: Promise.resolve(UNPROVEN) };
-}
-
 export function beginCreation(deps: AttemptDeps, attempt: Attempt): Creation {
   const permission = createPermission(deps.lease);
   let warm = false;
@@ -60,17 +57,12 @@ export function beginCreation(deps: AttemptDeps, attempt: Attempt): Creation {
 
   const reply = obtain().catch((error: unknown): CreateReply => {
     deps.logger.error("create_threw", { error });
-    return { kind: "failed", failure: unexpectedFailure() };
+    return creationThrew();
   });
 
   async function destroy(): Promise<ContainerReceipt> {
     const created = await reply;
-    const receipt = created.kind === "ready" ? created.sandbox.destroy() : created.failure.cleanup;
-    return deadline(
-      receipt.catch(() => UNPROVEN),
-      DESTROY_DEADLINE_MS,
-      () => UNPROVEN,
-    );
+    return boundedReceipt(created.kind === "ready" ? created.sandbox.destroy() : created.failure.cleanup);
   }
 
   return {

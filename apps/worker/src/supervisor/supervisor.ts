@@ -19,7 +19,7 @@ import { type EngineCare, openEngineCare } from "@holdfast/engine";
 import { type Ledger, openLedger } from "@holdfast/ledger";
 import { openTaskQueue, type TaskQueue } from "@holdfast/queue";
 import { createLease, type Lease } from "../boot/lease.js";
-import { StartRefused } from "../boot/start-checks.js";
+import { joinFleet, StartRefused } from "../boot/start-checks.js";
 import { createCareMetrics } from "../care-metrics.js";
 import { engineSocketOf, retentionOf, WORKER_SECRETS, type WorkerConfig } from "../config.js";
 import { bootWatchDuty } from "../duties/boot-watch.js";
@@ -61,14 +61,6 @@ type Supervised = Care & EngineSeen & { readonly engine: EngineCare };
 
 /** Redis may be away while it ends: nothing of its end waits for that longer than this. */
 const DUTIES_END_MS = 3_000;
-
-/** An empty ledger is never born here: whether it lost its records is for those to say who serve a host. */
-async function joinFleet(ledger: Ledger, config: WorkerConfig): Promise<FleetId> {
-  const wanted = config.HOLDFAST_FLEET ?? null;
-  const { fleet_id } = await ledger.fleet(wanted, false);
-  if (wanted === null || wanted === fleet_id) return fleet_id;
-  throw new StartRefused(`HOLDFAST_FLEET is ${wanted}; this ledger is of the fleet ${fleet_id}`);
-}
 
 function supervisedBy({ config, ledger, queue, lease, registry, logger }: Opened, fleet_id: FleetId): Supervised {
   return {
@@ -124,7 +116,8 @@ export async function startSupervisor(
     try {
       for (const { message } of await ledger.serverProblems()) logger.warn("server_refused_by_workers", { message });
       const opened = { config, ledger, queue, lease, registry, logger };
-      const fleet_id = await joinFleet(ledger, config);
+      // An empty ledger is never born here: whether it lost its records is for those to say who serve a host.
+      const fleet_id = await joinFleet(ledger, config.HOLDFAST_FLEET ?? null, false);
       await ledger.retention.set(retentionOf(config));
       return await serve(opened, fleet_id, health);
     } catch (error) {

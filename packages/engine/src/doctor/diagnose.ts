@@ -118,16 +118,8 @@ export async function diagnoseEngine(options: DiagnosisOptions): Promise<Diagnos
   const place = look.info === null ? { data_root: null, keys_of_root: true } : placeOf(look.info);
   const walls = judgeWalls(await readWalls(place));
   const outside = [...look.checks, ...walls.map(({ check }) => check)];
-  if (look.info === null) {
-    const away = ["images", "sandbox", ...PROOFS.map(({ name }) => name)];
-    return {
-      checks: [...outside, ...away.map((name) => skipped(name, "the engine cannot be asked"))],
-      walls,
-      facts: null,
-    };
-  }
-  if (failedNames(look.checks).length > 0) {
-    const why = "the engine's configuration is refused";
+  if (look.info === null || failedNames(look.checks).length > 0) {
+    const why = look.info === null ? "the engine cannot be asked" : "the engine's configuration is refused";
     const untried = ["images", "sandbox", ...PROOFS.map(({ name }) => name)];
     return { checks: [...outside, ...untried.map((name) => skipped(name, why))], walls, facts: null };
   }

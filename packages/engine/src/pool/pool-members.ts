@@ -1,7 +1,8 @@
 /** The sandboxes of a pool, each from before it exists until it was handed out or is proven gone (E1). */
-import { deadline, pause } from "@holdfast/chassis";
-import { type SandboxId, TIMES } from "@holdfast/contract";
-import type { ContainerReceipt, Sandbox } from "../engine.js";
+import { pause } from "@holdfast/chassis";
+import type { SandboxId } from "@holdfast/contract";
+import type { Sandbox } from "../engine.js";
+import { boundedReceipt, DESTROY_RETRY_MS } from "../unproven.js";
 import { type PoolKey, type PoolRoom, poolKeyText, roomFor, sumOfRooms } from "./pool-key.js";
 
 /** `asked`: taken by a claim that waits for the link's answer. */
@@ -50,15 +51,10 @@ export function createMembers(): Members {
   };
 }
 
-const DESTROY_DEADLINE_MS = TIMES.engine_kill_ms + TIMES.engine_remove_ms;
-const DESTROY_RETRY_MS = 2_000;
-const UNPROVEN: ContainerReceipt = { proven: false, kill_ms: null, remove_ms: null };
-
 /** Tries until it is proven gone; false where `stop` was aborted first. */
 export async function destroyUntilProven(sandbox: Sandbox, stop: AbortSignal): Promise<boolean> {
   while (!stop.aborted) {
-    const receipt = sandbox.destroy().catch(() => UNPROVEN);
-    if ((await deadline(receipt, DESTROY_DEADLINE_MS, () => UNPROVEN)).proven) return true;
+    if ((await boundedReceipt(sandbox.destroy())).proven) return true;
     await pause(DESTROY_RETRY_MS, stop);
   }
   return false;

@@ -3,8 +3,9 @@
  * way, handed out once, and never once in doubt. Facts in: what is wanted and how much room there is.
  */
 import { deadline, monotonicMs, unlessAborted } from "@holdfast/chassis";
-import { drawSandboxId, type TaskError, TIMES, taskError } from "@holdfast/contract";
+import { drawSandboxId, type TaskError, TIMES } from "@holdfast/contract";
 import type { CreateReply, Sandbox, SandboxSpec } from "../engine.js";
+import { creationThrew } from "../unproven.js";
 import type { Claim, Pool, PoolKeyCounts, PoolOptions, PoolTarget, RemovalReason } from "./pool.js";
 import { fitsInto, NO_ROOM, type PoolKey, type PoolRoom, poolKeyText, roomFor, sumOfRooms } from "./pool-key.js";
 import { createMembers, destroyUntilProven, type Member } from "./pool-members.js";
@@ -30,11 +31,6 @@ function answers(sandbox: Sandbox): Promise<boolean> {
     () => false,
   );
   return deadline(asked, TIMES.pool_claim_ms, () => false);
-}
-
-function unexpectedFailure(): CreateReply {
-  const cleanup = Promise.resolve({ proven: false, kill_ms: null, remove_ms: null });
-  return { kind: "failed", failure: { error: taskError("INTERNAL"), hand_back: true, tries: 1, cleanup } };
 }
 
 class WarmPool implements Pool {
@@ -145,7 +141,7 @@ class WarmPool implements Pool {
     const { sandbox_id } = member;
     const { image, resources, runtime } = key;
     const spec = { sandbox_id, purpose: "pool", image, resources, runtime, lifetime_seconds } as const;
-    const reply = await create({ ...spec, permission: () => member.permission() }).catch(unexpectedFailure);
+    const reply = await create({ ...spec, permission: () => member.permission() }).catch(creationThrew);
     if (reply.kind === "failed") {
       member.state = "removing";
       this.#retryLater(key, reply.failure.error);
